@@ -1,0 +1,1 @@
+"""Simultaneous machine translation: SM² and its baselines, from corpus to figure."""

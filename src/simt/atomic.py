@@ -1,0 +1,38 @@
+"""Files that appear whole or not at all."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+
+@contextmanager
+def atomic_file(path: Path, mode: str = "w", **options: Any) -> Iterator[IO[Any]]:
+    """A file to write that gets its final name only when the block ends without an error.
+
+    It is written under a temporary name in the same folder, so that the rename cannot cross
+    a file system. Text is UTF-8 with "\\n" line ends on every machine.
+    """
+    if "b" not in mode:
+        options = {"encoding": "utf-8", "newline": "\n", **options}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    number, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(number, mode, **options) as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    """The process's file mode mask; mkstemp ignores it, other files of the user follow it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,1 @@
+"""Corpora: from an address, or a grammar, to batches of subword ids."""
