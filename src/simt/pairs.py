@@ -1,0 +1,164 @@
+"""What a pair is made of: where its text comes from, how it is read, cleaned and cut.
+
+The entries under ``pairs`` in params.yaml, and the settings that the steps fetch, prepare and
+bpe get as their argument. No defaults, for the reason given in settings.py; ``None`` stands
+for "this pair has none" and is the only value that may be left out.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
+
+from simt.settings import Count, CountOrZero, Settings
+
+SPLITS = ("train", "valid", "test", "aligned")
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Md5 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+Address = Annotated[str, StringConstraints(pattern=r"^(https?|ftp|file)://\S+$")]
+
+
+def _below_raw(path: str) -> str:
+    """``path`` itself if it is relative and never leads upwards."""
+    parts = path.split("/")
+    if "\\" in path or any(part in ("", ".", "..") for part in parts):
+        raise ValueError(f"'{path}' must be a path below raw/, such as folder/file.txt")
+    return path
+
+
+RawPath = Annotated[str, AfterValidator(_below_raw)]
+
+
+class Download(Settings):
+    """A file to fetch: the addresses are tried in order, the checksum decides.
+
+    An archive (.tgz, .tar.gz, .tar, .zip) or a compressed file (.gz) is unpacked into
+    ``raw/<name of the download>/``; only the files that some split reads are kept.
+    ``contents`` are sums of the unpacked files, for addresses that compress anew.
+    """
+
+    addresses: tuple[Address, ...] = Field(min_length=1)
+    sha256: Sha256 | None = None
+    md5: Md5 | None = None
+    bytes: Count | None = None
+    contents: dict[str, Sha256] | None = None
+
+    @property
+    def file_name(self) -> str:
+        """The last part of the first address, which every mirror must share in kind."""
+        return self.addresses[0].rstrip("/").rsplit("/", 1)[-1].rsplit("=", 1)[-1]
+
+
+class Licensed(Settings):
+    """Files that only the user can get: put by hand into a folder below SIMT_CORPORA."""
+
+    title: str
+    obtain: str  # from whom, and on which terms
+    folder: RawPath
+    files: tuple[RawPath, ...] = Field(min_length=1)
+    sha256: dict[str, Sha256] | None = None
+
+
+class ToyGrammar(Settings):
+    """The grammar of ``simt.corpus.toy`` instead of an address."""
+
+    seed: CountOrZero
+    sizes: dict[Literal["train", "valid", "test", "aligned"], Count]
+
+
+class Part(Settings):
+    """One piece of a split: files below raw/ and how to read them.
+
+    ``plain`` and ``sgm`` and ``xml`` take a source file and one target file a reference;
+    an sgm file may itself hold several references. ``tsv`` and ``tmx`` hold both sides in one
+    file, named as ``source``. ``is_dirty`` allows broken lines: they are dropped and counted.
+    """
+
+    reader: Literal["plain", "tsv", "sgm", "xml", "tmx"]
+    source: RawPath
+    targets: tuple[RawPath, ...]
+    columns: tuple[CountOrZero, CountOrZero] | None = None
+    encoding: Literal["utf-8", "latin-1"]
+    is_dirty: bool
+
+    @model_validator(mode="after")
+    def _fits_its_reader(self) -> "Part":
+        if self.reader in ("tsv", "tmx") and self.targets:
+            raise ValueError(f"a {self.reader} file holds both sides: leave targets empty")
+        if self.reader not in ("tsv", "tmx") and not self.targets:
+            raise ValueError(f"reader {self.reader} needs at least one file in targets")
+        if (self.reader == "tsv") != (self.columns is not None):
+            raise ValueError("columns (of source and target, from 0) go with reader tsv only")
+        return self
+
+
+class AlignedPart(Settings):
+    """Gold word alignments: tokenised text and one line of links a sentence.
+
+    ``i-j`` is a sure link and ``ipj`` a possible one, source index first, counted from ``base``.
+    """
+
+    source: RawPath
+    target: RawPath
+    links: RawPath
+    base: Literal[0, 1]
+    encoding: Literal["utf-8", "latin-1"]
+
+
+class Splits(Settings):
+    """Which files make train, valid and test, and the gold alignments where there are any."""
+
+    train: tuple[Part, ...] = Field(min_length=1)
+    valid: tuple[Part, ...] = Field(min_length=1)
+    test: tuple[Part, ...] = Field(min_length=1)
+    aligned: AlignedPart | None = None
+
+
+class TextSettings(Settings):
+    """How raw text becomes tokenised text, and which training pairs are left out."""
+
+    source_tokeniser: Literal["moses", "jieba", "blanks"]
+    target_tokeniser: Literal["moses", "jieba", "blanks"]
+    normalise_punctuation: bool
+    romanian_diacritics: Literal["keep", "comma", "none"]  # ș as written, ș for ş, s
+    max_words: Count
+    max_ratio: Annotated[float, Field(ge=1)]
+    drop_duplicates: bool
+    drop_evaluation_sentences: bool  # decontamination
+
+
+class BpeSettings(Settings):
+    """Subwords by subword-nmt; joint: one set of merges and one vocabulary for both sides."""
+
+    joint: bool
+    source_merges: Count
+    target_merges: Count
+    min_pair_count: Count
+
+    @model_validator(mode="after")
+    def _joint_is_one(self) -> "BpeSettings":
+        if self.joint and self.source_merges != self.target_merges:
+            raise ValueError(
+                "joint BPE has one number of merges: make source_merges and target_merges equal"
+            )
+        return self
+
+
+class FetchSettings(Settings):
+    """The argument of ``simt fetch``."""
+
+    source: str
+    target: str
+    toy: ToyGrammar | None = None
+    downloads: dict[str, Download]
+    licensed: dict[str, Licensed]
+    files: tuple[RawPath, ...]  # every file that some split reads, below raw/
+
+
+class PrepareSettings(Settings):
+    """The argument of ``simt prepare``."""
+
+    source: str
+    target: str
+    splits: Splits
+    text: TextSettings

@@ -1,0 +1,202 @@
+"""Settings: the resolved values that one step gets as its argument.
+
+Every class is frozen and strict. There are no defaults here: a value that changes a number
+stands in params.yaml, where a reader can see it. This file imports neither torch nor any
+method, because Snakemake reads it at every parse.
+"""
+
+from math import inf
+from typing import Annotated, ClassVar, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Share = Annotated[float, Field(gt=0, le=1)]
+NonNegative = Annotated[float, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(ge=1)]
+CountOrZero = Annotated[int, Field(ge=0)]
+Encoder = Literal["uni", "bi"]
+
+
+class Settings(BaseModel):
+    """Values that cannot change and know every key they may have."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class KnobRange(NamedTuple):
+    """The decode-time numbers that a method takes: ``above`` < knob <= ``up_to``."""
+
+    symbol: str
+    above: float
+    up_to: float
+    is_whole: bool
+
+    def complaint(self, knob: float) -> str | None:
+        """Why ``knob`` is not one of them, or None."""
+        if self.is_whole and knob != int(knob):
+            return f"{self.symbol} = {knob} is not a whole number"
+        if not self.above < knob <= self.up_to:
+            limit = "" if self.up_to == inf else f" and at most {self.up_to:g}"
+            return f"{self.symbol} = {knob:g} must be above {self.above:g}{limit}"
+        return None
+
+
+class ModelSettings(Settings):
+    """The size of a Transformer."""
+
+    width: Count
+    ffn: Count
+    heads: Count
+    encoder_layers: Count
+    decoder_layers: Count
+
+    @model_validator(mode="after")
+    def _heads_divide_width(self) -> "ModelSettings":
+        if self.width % self.heads:
+            raise ValueError(f"{self.heads} heads do not divide a width of {self.width}")
+        if self.width % 2:
+            raise ValueError(f"width {self.width} is odd; sinusoidal positions need an even one")
+        return self
+
+
+class TrainingSettings(Settings):
+    """How a run is optimised. ``batch_tokens`` counts target tokens over all devices."""
+
+    updates: Count
+    batch_tokens: Count
+    dropout: Annotated[float, Field(ge=0, lt=1)]
+    label_smoothing: Annotated[float, Field(ge=0, lt=1)]
+    peak_lr: Positive
+    warmup_updates: Count
+    warmup_initial_lr: NonNegative
+    adam_betas: tuple[Share, Share]
+    adam_epsilon: Positive
+    weight_decay: NonNegative
+    clip_norm: NonNegative  # 0 does not clip
+    max_tokens: Count  # longer training sentences are left out and counted
+    validate_every_updates: Count
+    early_stop_validations: CountOrZero  # 0 never stops early
+    snapshot_every_updates: Count
+    average_snapshots: Count  # the model is the mean of the last so many
+    precision: Literal["fp32", "bf16"]
+    compile: bool
+
+
+class DecodingSettings(Settings):
+    """What every policy does alike when it writes."""
+
+    max_target_tokens: Count
+    forbid_eos_before_source_end: bool
+
+
+class ScoringSettings(Settings):
+    """Which of several definitions a score follows."""
+
+    bleu_text: Literal["detokenised", "tokenised"]
+    latency: Literal["bpe_eos_hyp", "bpe_noeos_hyp", "word_ref"]
+
+
+class MethodSettings(Settings):
+    """The settings of a method, and which knob values its policy takes."""
+
+    knob_range: ClassVar[KnobRange | None]  # None: decodes with the full source only
+
+
+class OfflineSettings(MethodSettings):
+    """Ordinary translation of the whole source (methods.md §1)."""
+
+    knob_range: ClassVar[KnobRange | None] = None  # only ``full``
+
+    encoder: Encoder
+
+
+class WaitkSettings(MethodSettings):
+    """Read k tokens, then alternate; one model per k (§2)."""
+
+    knob_range: ClassVar[KnobRange | None] = KnobRange("k", 0, inf, True)
+
+    k: Count
+    target_states: Literal["frozen", "recompute"]
+
+
+class MultipathSettings(MethodSettings):
+    """One wait-k model for all k (§3)."""
+
+    knob_range: ClassVar[KnobRange | None] = KnobRange("k", 0, inf, True)
+
+    sample_k_per: Literal["batch", "sentence"]
+    target_states: Literal["frozen", "recompute"]
+
+
+class ItstSettings(MethodSettings):
+    """Information-transport-based policy (§4)."""
+
+    knob_range: ClassVar[KnobRange | None] = KnobRange("δ", 0, inf, False)
+
+    latency_weight: NonNegative
+    norm_weight: NonNegative
+    latency_acts_on: Literal["normalised", "raw"]
+    norm: Literal["frobenius", "row_sums", "row_sums_squared"]
+    pads: Literal["masked", "official"]  # official: padded widths, pads take part
+    layers_agree_by: Literal["all", "mean"]
+    mask_from_update: CountOrZero
+    threshold_floor: Share
+    threshold_decay_updates: Positive
+
+
+class HmtSettings(MethodSettings):
+    """Hidden Markov Transformer (§5): ``low`` is L, ``states`` is K."""
+
+    knob_range: ClassVar[KnobRange | None] = KnobRange("threshold", 0, 1, False)
+
+    low: int
+    states: Count
+    pads: Literal["masked", "official"]
+    state_weight: NonNegative
+    latency_weight: NonNegative
+
+
+class Sm2Settings(MethodSettings):
+    """Self-modifying state modelling and its variants (§6-§10)."""
+
+    knob_range: ClassVar[KnobRange | None] = KnobRange("γ", 0, 1, False)
+
+    encoder: Encoder
+    confidence_weight: NonNegative  # λ
+    confidence_schedule: Literal["constant", "annealed"]
+    annealed_start: Positive  # λ(u) = start · exp(-u / decay)
+    annealed_decay_updates: Positive
+    prefix_sampling: Literal["sentence", "batch_min"]
+    penalty_includes_pad: bool
+    smooth_mixture: bool
+    detach_full_source: bool
+    hint: Literal["full_source", "gold"]  # what the confidence mixes in; gold = w/o p_i
+    offline_loss: bool  # False = w/o L_omt
+    prohibition: Literal["none", "both", "one_sided"]
+    prohibition_lower: CountOrZero  # k1
+    prohibition_upper: Count  # k2
+    prohibition_normaliser: Literal["tokens", "allowed"]
+    prohibition_at_test: bool
+    first_read: Count
+    adapter_width: CountOrZero  # 0 = no adapters; otherwise all else is frozen
+    adapter_place: Literal["ffn", "layer"]
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> "Sm2Settings":
+        if self.prohibition == "both" and self.prohibition_upper < self.prohibition_lower:
+            raise ValueError(
+                f"prohibition_upper {self.prohibition_upper} is below "
+                f"prohibition_lower {self.prohibition_lower}: no state would be allowed"
+            )
+        return self
+
+
+METHOD_SETTINGS: dict[str, type[MethodSettings]] = {
+    "offline": OfflineSettings,
+    "waitk": WaitkSettings,
+    "multipath": MultipathSettings,
+    "itst": ItstSettings,
+    "hmt": HmtSettings,
+    "sm2": Sm2Settings,
+}
