@@ -368,6 +368,8 @@ class _Checker:
 
     def _check_text_source(self, path: str, pair: Pair) -> None:
         """Either the grammar or files, and every file that is read comes from somewhere."""
+        if pair.toy is not None and (pair.source, pair.target) != ("de", "en"):
+            self.problems.add(path, "the grammar writes German and English: source de, target en")
         if (pair.toy is None) == (pair.splits is None):
             self.problems.add(path, "give either toy (the grammar) or splits (files), one of them")
         if pair.splits is None:

@@ -10,8 +10,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from simt.errors import SimtError
+from simt.settings import Settings
 
-M = TypeVar("M", bound=BaseModel)
+M = TypeVar("M", bound=Settings)
 
 
 @dataclass
@@ -44,8 +45,7 @@ class Problems:
     def parse(self, schema: type[M], raw: Any, path: str) -> M | None:
         """``raw`` as a ``schema``, or None and a problem for each thing wrong with it."""
         try:
-            # By way of JSON: strict types, and yet a YAML list may be a tuple.
-            return schema.model_validate_json(json.dumps(raw, default=str))
+            return schema.of(raw)
         except ValidationError as error:
             for detail in error.errors():
                 self._translate(detail, schema, path)
@@ -62,9 +62,9 @@ class Problems:
             if info is None:
                 self.unknown(f"{path}.{key}", "setting", path.split(".")[-1], schema.model_fields)
                 continue
-            annotation = (
-                Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
-            )
+            annotation: Any = info.annotation
+            if info.metadata:
+                annotation = Annotated[annotation, *info.metadata]
             try:
                 TypeAdapter(annotation).validate_json(json.dumps(value, default=str), strict=True)
             except ValidationError as error:

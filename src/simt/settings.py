@@ -5,8 +5,9 @@ stands in params.yaml, where a reader can see it. This file imports neither torc
 method, because Snakemake reads it at every parse.
 """
 
+import json
 from math import inf
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -22,6 +23,18 @@ class Settings(BaseModel):
     """Values that cannot change and know every key they may have."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @classmethod
+    def of(cls, values: Any) -> Self:
+        """Settings from plain values.
+
+        By way of JSON, which has no tuples: types stay strict, and yet a list may be one.
+        """
+        return cls.model_validate_json(json.dumps(values, default=str))
+
+    def as_json(self) -> str:
+        """One canonical line, to pass to a command and to compare."""
+        return json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
 
 
 class KnobRange(NamedTuple):
@@ -200,3 +213,24 @@ METHOD_SETTINGS: dict[str, type[MethodSettings]] = {
     "hmt": HmtSettings,
     "sm2": Sm2Settings,
 }
+
+
+class RunSettings(Settings):
+    """The argument of ``simt train``: everything that a training's numbers depend on."""
+
+    pair: str
+    method: str
+    variant: str
+    seed: Count
+    revision: Count
+    model: ModelSettings
+    training: TrainingSettings
+    method_settings: dict[str, Any]  # of the method's own class in METHOD_SETTINGS
+    start_from: str | None  # method/variant of the same pair and seed
+
+
+class PointSettings(Settings):
+    """The argument of ``simt decode``: one run on one split at all its knob values."""
+
+    knobs: tuple[float | Literal["full"], ...]
+    decoding: DecodingSettings

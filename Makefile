@@ -1,0 +1,43 @@
+# The few things a person types. Needs Python 3.11 or 3.12, pip and make; no root, no conda.
+
+# The first interpreter whose version the pinned set allows.
+PYTHON ?= $(shell for p in python3.11 python3.12 python3 python; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+WORKERS ?= 2
+
+.PHONY: help demo test test-fast test-slow lint clean
+
+help:
+	@echo "make demo       the toy study, from the corpus to its last figure"
+	@echo "make test       all tests;  make test-fast: those under two minutes;  make test-slow: the others"
+	@echo "make lint       ruff, mypy, import-linter, snakefmt"
+	@echo "make clean      removes .venv (results/ stays)"
+
+demo: $(INSTALLED)
+	$(BIN)/snakemake --profile workflow/profiles/local --config study=toy
+	@$(BIN)/simt plan --study toy
+
+test: $(INSTALLED)
+	$(BIN)/pytest -n $(WORKERS)
+
+test-fast: $(INSTALLED)
+	$(BIN)/pytest -n $(WORKERS) -m "not slow"
+
+test-slow: $(INSTALLED)
+	$(BIN)/pytest -n $(WORKERS) -m slow
+
+lint: $(INSTALLED)
+	$(BIN)/pytest -q tests/workflow/test_style.py
+
+# torch first and alone: whatever needs torch then finds it, and pip does not look for another build.
+$(INSTALLED): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or 3.12 is needed and was not found; give it as: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf .venv

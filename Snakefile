@@ -1,0 +1,12 @@
+# Table of contents. `snakemake -n` shows what would be done; `simt plan` says it in words.
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/corpus.smk"
+
+
+# Targets: each is the plural noun of its folder below results/.
+rule corpora:
+    default_target: True
+    input:
+        [corpus_folder(pair, "bpe") / SETTINGS_FILE for pair in STUDY.runs],

@@ -1,0 +1,123 @@
+"""Do results/ and params.yaml agree?
+
+Each folder keeps the settings it was made with; a folder is done when they are those of
+params.yaml and everything it was made from is done too. Times of files play no part, so this
+also holds after files have been pulled from elsewhere.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from simt.errors import SimtError
+from simt.params import Params
+from simt.runs import (
+    CORPUS_FOLDERS,
+    Point,
+    Run,
+    corpus_folder,
+    corpus_settings,
+    point_settings,
+    read_settings,
+    run_settings,
+    start_run,
+    study_points,
+    study_runs,
+)
+from simt.settings import Settings
+
+State = Literal["done", "to do", "stale"]
+
+
+@dataclass(frozen=True)
+class Status:
+    """Whether a step's results are there and current, and if not, why."""
+
+    state: State
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One folder of results, the settings it should have, and what it is made from."""
+
+    stage: Literal["corpora", "runs", "points"]
+    name: str
+    folder: Path
+    settings: Settings
+    needs: tuple["Step", ...]
+
+    @cached_property
+    def status(self) -> Status:
+        """Compared once: many steps lean on the same corpus."""
+        found = read_settings(self.folder)
+        if found is None:
+            return Status("to do")
+        if differences := list(_differences(found, json.loads(self.settings.as_json()))):
+            return Status("stale", "; ".join(differences))
+        for need in self.needs:
+            if need.status.state != "done":
+                return Status("stale", f"{need.name} is {need.status.state}")
+        return Status("done")
+
+
+def study_steps(params: Params, study_name: str) -> list[Step]:
+    """Every step of a study up to its points, each after those that it needs."""
+    study = params.studies[study_name]
+    corpora = {pair: _corpus_steps(params, pair) for pair in study.runs}
+    runs: dict[Run, Step] = {}
+    for run in sorted(study_runs(study), key=lambda run: start_run(params, run) is not None):
+        runs[run] = _run_step(params, run, corpora[run.pair][-1], runs)
+    points = [_point_step(params, point, runs[point.run]) for point in study_points(params, study)]
+    return [*(step for steps in corpora.values() for step in steps), *runs.values(), *points]
+
+
+def _corpus_steps(params: Params, pair: str) -> list[Step]:
+    steps: list[Step] = []
+    for step in CORPUS_FOLDERS:
+        settings = corpus_settings(params, pair, step)
+        name, folder = f"{pair} {step}", corpus_folder(pair, step)
+        steps.append(Step("corpora", name, folder, settings, tuple(steps[-1:])))
+    return steps
+
+
+def _run_step(params: Params, run: Run, corpus: Step, runs: dict[Run, Step]) -> Step:
+    start = start_run(params, run)
+    needs = (corpus,) if start is None else (corpus, runs[start])
+    return Step("runs", str(run), run.folder, run_settings(params, run), needs)
+
+
+def _point_step(params: Params, point: Point, run: Step) -> Step:
+    return Step("points", str(point), point.folder, point_settings(params, point), (run,))
+
+
+def _differences(found: Any, wanted: Any, path: str = "") -> Iterator[str]:
+    """Where two settings differ, as ``training.updates 800 -> 900``."""
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        for key in sorted(found.keys() | wanted.keys()):
+            place = f"{path}.{key}" if path else key
+            yield from _differences(found.get(key), wanted.get(key), place)
+    elif found != wanted:
+        yield f"{path} {_short(found)} -> {_short(wanted)}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def check_stage(params: Params, study_name: str, stage: str) -> str:
+    """A line that says all is well up to a stage; otherwise an error that lists what is not."""
+    stages = ("corpora", "runs", "points")
+    wanted = stages[: stages.index(stage) + 1]
+    steps = [step for step in study_steps(params, study_name) if step.stage in wanted]
+    wrong = [step for step in steps if step.status.state != "done"]
+    if wrong:
+        lines = [f"  {step.folder}: {step.status.state} {step.status.why}" for step in wrong]
+        head = f"{len(wrong)} of {len(steps)} folders of study {study_name} are not current:"
+        remedy = f"Bring them up to date with: snakemake --config study={study_name} -- {stage}"
+        raise SimtError("\n".join([head, *(line.rstrip() for line in lines), remedy]))
+    return f"study {study_name}: all {len(steps)} folders up to {stage} are those of params.yaml"

@@ -1,0 +1,125 @@
+"""What a study will do, as text for a person."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from simt.check import State, Step, study_steps
+from simt.params import Drawing, Knob, Params
+from simt.runs import RESULTS, Point, Run, drawing_points, point_settings
+
+
+def describe_study(params: Params, study_name: str) -> str:
+    """The corpora, runs, decodings, figures and tables of a study, and what is done of each."""
+    steps = study_steps(params, study_name)
+    by_stage = {
+        stage: [step for step in steps if step.stage == stage]
+        for stage in ("corpora", "runs", "points")
+    }
+    lines = [
+        _headline(params, study_name, by_stage),
+        *_section("corpora", _corpora_lines(by_stage["corpora"])),
+        *_section("runs", _run_lines(by_stage["runs"])),
+        *_section("points", _point_lines(params, by_stage["points"])),
+        *_section("figures", _drawing_lines(params, study_name, "figures")),
+        *_section("tables", _drawing_lines(params, study_name, "tables")),
+        *_section("stale, and why", _stale_lines(steps)),
+    ]
+    return "\n".join(lines)
+
+
+def _headline(params: Params, study_name: str, by_stage: dict[str, list[Step]]) -> str:
+    study = params.studies[study_name]
+    pairs, runs, points = len(study.runs), len(by_stage["runs"]), len(by_stage["points"])
+    drawings = len(params.paper.figures) + len(params.paper.tables)
+    seeds = ", ".join(map(str, study.seeds))
+    return (
+        f"Study {study_name} (fidelity {params.fidelity}, seeds {seeds}): "
+        f"{_count(pairs, 'pair')}, {_count(runs, 'run')}, {_count(points, 'decoding job')}, "
+        f"{_count(drawings, 'figure and table', 'figures and tables')}"
+    )
+
+
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    rows = list(lines)
+    if rows:
+        yield from ("", title, *(f"  {row}" for row in rows))
+
+
+def _corpora_lines(steps: list[Step]) -> Iterator[str]:
+    pairs: dict[str, list[str]] = {}
+    for step in steps:
+        pair, verb = step.name.split(" ")
+        pairs.setdefault(pair, []).append(f"{verb} {step.status.state}")
+    for pair, states in pairs.items():
+        yield f"{pair:<14} {' · '.join(states)}"
+
+
+def _run_lines(steps: list[Step]) -> Iterator[str]:
+    """A line for each pair and method: its variants, and how many of the runs are done."""
+    groups: dict[tuple[str, str], list[Step]] = {}
+    for step in steps:
+        run = Run.parse(step.name)
+        groups.setdefault((run.pair, run.method), []).append(step)
+    for (pair, method), group in groups.items():
+        variants = dict.fromkeys(Run.parse(step.name).variant for step in group)
+        yield f"{pair:<14} {method:<10} {_states(group):<18} {' '.join(variants)}"
+
+
+def _point_lines(params: Params, steps: list[Step]) -> Iterator[str]:
+    """A line for each pair, method and split: jobs, and how often the split is decoded."""
+    groups: dict[tuple[str, str, str], list[Step]] = {}
+    for step in steps:
+        point = Point.parse(step.name)
+        groups.setdefault((point.run.pair, point.run.method, point.split), []).append(step)
+    for (pair, method, split), group in groups.items():
+        knobs: dict[Knob, None] = {}
+        decodings = 0
+        for step in group:
+            values = point_settings(params, Point.parse(step.name)).knobs
+            knobs |= dict.fromkeys(values)
+            decodings += len(values)
+        at = ", ".join("full" if knob == "full" else f"{knob:g}" for knob in _sorted(knobs))
+        yield (
+            f"{pair:<14} {method:<10} {split:<8} {_states(group):<18} "
+            f"{_count(decodings, 'decoding')} at {at}"
+        )
+
+
+def _drawing_lines(params: Params, study_name: str, kind: str) -> Iterator[str]:
+    drawings: dict[str, Drawing] = getattr(params.paper, kind)
+    study = params.studies[study_name]
+    folder = RESULTS / "paper" / study_name / kind
+    ending = "pdf" if kind == "figures" else "tex"
+    for name, drawing in drawings.items():
+        points = drawing_points(study, drawing)
+        state = "done" if (folder / f"{name}.{ending}").exists() else "to do"
+        lacking = ""
+        if drawing.split == "aligned" and points and not _has_alignments(params, points):
+            lacking = " (no gold alignments for this pair)"
+        yield f"{name:<30} {state:<6} {drawing.title}; {_count(len(points), 'point')}{lacking}"
+
+
+def _has_alignments(params: Params, points: list[Point]) -> bool:
+    return any(params.splits(point.run.pair).aligned is not None for point in points)
+
+
+def _stale_lines(steps: list[Step]) -> Iterator[str]:
+    """Only causes: what is stale because of something above it follows from that."""
+    for step in steps:
+        cause = not any(need.status.state != "done" for need in step.needs)
+        if step.status.state == "stale" and cause:
+            yield f"{step.name}: {step.status.why}"
+
+
+def _states(steps: list[Step]) -> str:
+    counts = Counter(step.status.state for step in steps)
+    in_order: tuple[State, ...] = ("done", "stale", "to do")
+    return ", ".join(f"{counts[state]} {state}" for state in in_order if counts[state])
+
+
+def _sorted(knobs: Iterable[Knob]) -> list[Knob]:
+    return sorted(knobs, key=lambda knob: -1.0 if knob == "full" else float(knob))
+
+
+def _count(number: int, noun: str, plural: str | None = None) -> str:
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"

@@ -1,0 +1,172 @@
+"""Runs and points: their names, their folders, their settings, and what a study needs.
+
+The path is the primary key: stage first, then identity from coarse to fine.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from simt.pairs import FetchSettings, PrepareSettings, TextSettings
+from simt.params import Drawing, Params, Study, raw_files
+from simt.settings import METHOD_SETTINGS, PointSettings, RunSettings, Settings, TrainingSettings
+
+RESULTS = Path("results")
+SETTINGS_FILE = "settings.json"  # written last in each folder: it is there only when all is
+
+CorpusStep = Literal["fetch", "prepare", "bpe"]
+CORPUS_FOLDERS: dict[CorpusStep, str] = {"fetch": "raw", "prepare": "text", "bpe": "bpe"}
+
+
+@dataclass(frozen=True, order=True)
+class Run:
+    """One training: pair × method × variant × seed."""
+
+    pair: str
+    method: str
+    variant: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.pair}/{self.method}/{self.variant}/seed{self.seed}"
+
+    @property
+    def folder(self) -> Path:
+        """Where the run's model and record are kept."""
+        return RESULTS / "runs" / str(self)
+
+    @classmethod
+    def parse(cls, name: str) -> "Run":
+        """The run of a name such as ``toy-deen/sm2/bi/seed1``."""
+        pair, method, variant, seed = name.split("/")
+        assert seed.startswith("seed"), name
+        return cls(pair, method, variant, int(seed.removeprefix("seed")))
+
+
+@dataclass(frozen=True, order=True)
+class Point:
+    """A run decoded on one split, at all its knob values in one job."""
+
+    run: Run
+    split: str
+
+    def __str__(self) -> str:
+        return f"{self.run}/{self.split}"
+
+    @property
+    def folder(self) -> Path:
+        """Where the instances and scores are kept."""
+        return RESULTS / "points" / str(self)
+
+    @classmethod
+    def parse(cls, name: str) -> "Point":
+        """The point of a name such as ``toy-deen/sm2/bi/seed1/test``."""
+        run, split = name.rsplit("/", 1)
+        return cls(Run.parse(run), split)
+
+
+def corpus_folder(pair: str, step: CorpusStep) -> Path:
+    """Where a step on the way from address to ids keeps its files."""
+    return RESULTS / "corpora" / pair / CORPUS_FOLDERS[step]
+
+
+# --- settings -------------------------------------------------------------------------------
+
+
+def corpus_settings(params: Params, pair: str, step: CorpusStep) -> Settings:
+    """The settings of a step on the way from address to ids."""
+    entry, splits = params.pairs[pair], params.splits(pair)
+    languages = {"source": entry.source, "target": entry.target}
+    if step == "fetch":
+        return FetchSettings(
+            **languages, toy=entry.toy, downloads=entry.downloads, licensed=entry.licensed,
+            files=raw_files(splits),
+        )  # fmt: skip
+    if step == "prepare":
+        text = TextSettings.of(params.text_settings(pair))
+        return PrepareSettings(**languages, splits=splits, text=text)
+    return params.bpe[entry.bpe]
+
+
+def run_settings(params: Params, run: Run) -> RunSettings:
+    """The settings of a run, merged from all their layers."""
+    names = (run.pair, run.method, run.variant)
+    method = METHOD_SETTINGS[run.method]
+    return RunSettings(
+        pair=run.pair,
+        method=run.method,
+        variant=run.variant,
+        seed=run.seed,
+        revision=params.methods[run.method].revision,
+        model=params.model[params.model_preset(*names)],
+        training=TrainingSettings.of(params.training_settings(*names)),
+        method_settings=method.of(params.method_settings(*names)).model_dump(),
+        start_from=params.methods[run.method].variants[run.variant].start_from,
+    )
+
+
+def point_settings(params: Params, point: Point) -> PointSettings:
+    """The settings of a decoding."""
+    knobs = params.knobs(point.run.pair, point.run.method, point.run.variant)
+    return PointSettings(knobs=knobs, decoding=params.decoding)
+
+
+def start_run(params: Params, run: Run) -> Run | None:
+    """The run whose model this one starts from, if it does."""
+    start = params.methods[run.method].variants[run.variant].start_from
+    if start is None:
+        return None
+    method, variant = start.split("/")
+    return Run(run.pair, method, variant, run.seed)
+
+
+# --- what a study needs -----------------------------------------------------------------------
+
+
+def study_runs(study: Study) -> list[Run]:
+    """Every training of a study, in the order of params.yaml."""
+    return [
+        Run(pair, method, variant, seed)
+        for pair, methods in study.runs.items()
+        for method, variants in methods.items()
+        for variant in variants
+        for seed in study.seeds
+    ]
+
+
+def drawing_points(study: Study, drawing: Drawing) -> list[Point]:
+    """The points that a figure or table shows, of those that the study runs."""
+    shown = study.pairs.in_role(drawing.pairs)
+    return [
+        Point(run, drawing.split)
+        for run in study_runs(study)
+        if run.pair in shown and _is_drawn(run, drawing)
+    ]
+
+
+def _is_drawn(run: Run, drawing: Drawing) -> bool:
+    variants = drawing.runs.get(run.method, ())
+    return variants == "all" or run.variant in variants
+
+
+def study_points(params: Params, study: Study) -> list[Point]:
+    """Every decoding that some figure or table of the study needs."""
+    drawings = [*params.paper.figures.values(), *params.paper.tables.values()]
+    return sorted(
+        {
+            point
+            for drawing in drawings
+            for point in drawing_points(study, drawing)
+            if point.split != "aligned" or params.splits(point.run.pair).aligned is not None
+        }
+    )
+
+
+def read_settings(folder: Path) -> dict[str, Any] | None:
+    """The settings that a folder was made with, or None where it is not finished."""
+    try:
+        settings = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+    return settings if isinstance(settings, dict) else None

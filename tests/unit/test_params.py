@@ -1,0 +1,266 @@
+"""params.yaml as it stands, and every kind of mistake in one."""
+
+import copy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from simt.errors import SimtError
+from simt.params import load_params
+from simt.settings import METHOD_SETTINGS
+
+FILE = Path(__file__).parents[2] / "params.yaml"
+VALUES: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def values() -> dict[str, Any]:
+    return copy.deepcopy(VALUES)
+
+
+def problems_of(values: dict[str, Any], tmp_path: Path, fidelity: str | None = None) -> list[str]:
+    path = tmp_path / "params.yaml"
+    path.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
+    with pytest.raises(SimtError) as caught:
+        load_params(path, fidelity=fidelity)
+    return str(caught.value).splitlines()[1:]
+
+
+def change(values: dict[str, Any], path: str, value: Any) -> None:
+    *parents, last = path.split("/")
+    for key in parents:
+        values = values[int(key)] if isinstance(values, list) else values[key]
+    values[last] = value
+
+
+@pytest.mark.parametrize("fidelity", VALUES["fidelities"])
+@pytest.mark.parametrize("study", VALUES["studies"])
+def test_every_study_is_valid_at_every_fidelity(study: str, fidelity: str) -> None:
+    assert load_params(FILE, study, fidelity).study == study
+
+
+def test_methods_are_those_with_settings() -> None:
+    assert load_params(FILE).methods.keys() == METHOD_SETTINGS.keys()
+
+
+def test_paper_study_trains_as_often_as_the_paper() -> None:
+    # Section 15 of the specification: 17 + 36 + 18 + 16.
+    study = load_params(FILE).studies["paper"]
+    runs = {
+        pair: sum(len(variants) for variants in methods.values())
+        for pair, methods in study.runs.items()
+    }
+    assert runs == {"nist-zhen": 17, "wmt15-deen": 36, "wmt16-enro": 18, "iwslt15-envi": 16}
+
+
+def test_paper_study_decodes_the_points_of_tables_5_to_8() -> None:
+    params = load_params(FILE, "paper")
+    main = {"waitk", "multipath", "hmt", "itst"}
+    counts = {}
+    for pair, methods in params.studies["paper"].runs.items():
+        runs = [(m, v) for m, vs in methods.items() for v in vs if m in main]
+        runs += [("sm2", "uni"), ("sm2", "bi")]
+        knobs = [k for m, v in runs for k in params.knobs(pair, m, v)]
+        counts[pair] = sum(k not in ("full", 0.99) for k in knobs)
+    assert counts == {"nist-zhen": 34, "wmt15-deen": 37, "wmt16-enro": 38, "iwslt15-envi": 30}
+
+
+def test_settings_of_a_run_are_merged_from_method_pair_and_variant() -> None:
+    params = load_params(FILE)
+    merged = params.method_settings("toy-deen", "sm2", "bi-w0.6")
+    assert merged["confidence_weight"] == 0.6  # the variant
+    assert merged["annealed_decay_updates"] == 400  # the pair
+    assert merged["hint"] == "full_source"  # the method
+
+
+def test_fine_tuning_gets_its_share_of_the_updates() -> None:
+    training = load_params(FILE).training_settings("wmt15-deen", "sm2", "bi-ft")
+    assert (training["updates"], training["peak_lr"]) == (25000, pytest.approx(1e-4))
+
+
+def test_official_fidelity_is_laid_over_settings_and_variants() -> None:
+    params = load_params(FILE, fidelity="official")
+    merged = params.method_settings("wmt15-deen", "sm2", "bi-p")
+    assert (merged["first_read"], merged["prohibition"]) == (2, "one_sided")
+    assert params.training_settings("wmt15-deen", "itst", "uni")["dropout"] == 0.3
+    assert params.training_settings("wmt15-deen", "sm2", "bi")["dropout"] == 0.1
+
+
+def test_reading_params_does_not_import_torch() -> None:
+    code = (
+        "import sys, simt.params, simt.runs, simt.check, simt.plan; print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+# Each mistake: where it is made, its value, and a line that must be told.
+MISTAKES = {
+    "unknown section": ("sizes", {}, "sizes: unknown section"),
+    "unknown setting of a variant": (
+        "methods/sm2/variants/bi",
+        {"encodr": "bi"},
+        "methods.sm2.variants.bi.encodr: unknown setting (did you mean encoder?); "
+        "sm2 has encoder, confidence_weight",
+    ),
+    "unknown setting of a method": (
+        "methods/sm2/settings/gamma",
+        1,
+        "methods.sm2.settings.gamma: unknown setting",
+    ),
+    "unknown method": ("methods/waitx", {}, "methods.waitx: there is no method 'waitx'"),
+    "unknown reader": (
+        "pairs/wmt15-deen/splits/train/0/reader",
+        "sgml",
+        "pairs.wmt15-deen.splits.train.0.reader: 'sgml' is not possible; "
+        "there are plain, tsv, sgm, xml, tmx",
+    ),
+    "unknown study": ("study", "nope", "study: there is no study 'nope'; there are toy, tiny"),
+    "unknown fidelity": ("fidelity", "exact", "fidelity: there is no fidelity preset 'exact'"),
+    "unknown pair in a study": (
+        "studies/toy/pairs/main",
+        ["toy-dee"],
+        "studies.toy.pairs: there is no pair 'toy-dee' (did you mean toy-deen?)",
+    ),
+    "unknown variant in a study": (
+        "studies/toy/runs/toy-deen/waitk",
+        ["k4"],
+        "studies.toy.runs.toy-deen.waitk: there is no variant of waitk 'k4'",
+    ),
+    "unknown variant in a figure": (
+        "paper/figures/fig08-ablations/runs/sm2",
+        ["bi-no-pie"],
+        "paper.figures.fig08-ablations.runs.sm2: there is no variant of sm2 'bi-no-pie'",
+    ),
+    "unknown BPE": ("pairs/toy-deen/bpe", "joint", "pairs.toy-deen.bpe: there is no BPE entry"),
+    "unknown size": ("pairs/toy-deen/sizes/base", "toyy", "pairs.toy-deen.sizes.base: there is no"),
+    "text for a number": ("training/dropout", "0.1", "training.dropout: "),
+    "number for a flag": ("decoding/forbid_eos_before_source_end", 1, "decoding.forbid_eos_"),
+    "k below 1": ("methods/waitk/variants/k1/k", 0, "methods.waitk.variants.k1.k: 0: "),
+    "γ above 1": ("methods/sm2/knobs", [0.5, 1.5], "methods.sm2.knobs: γ = 1.5 must be above 0"),
+    "γ of 0": ("pairs/wmt15-deen/knobs/sm2", [0], "pairs.wmt15-deen.knobs.sm2: γ = 0 must be"),
+    "fraction as k": ("methods/multipath/knobs", [1.5], "methods.multipath.knobs: k = 1.5 is not"),
+    "knob of an offline run": (
+        "methods/offline/knobs",
+        [3],
+        "methods.offline.knobs: 3: this method",
+    ),
+    "knob twice": ("methods/itst/knobs", [0.2, 0.2], "methods.itst.knobs: a value stands twice"),
+    "no knobs": ("methods/sm2/variants/bi/knobs", [], "methods.sm2.variants.bi.knobs: no knob"),
+    "seed twice": ("studies/toy/seeds", [1, 1], "studies.toy.seeds: a seed stands twice"),
+    "start that is not run": (
+        "studies/toy/runs/toy-deen/offline",
+        ["uni", "bi-small", "bi-big"],
+        "studies.toy.runs.toy-deen.sm2: bi-ft starts from offline/bi, which is not run here; "
+        "add bi to studies.toy.runs.toy-deen.offline",
+    ),
+    "start that does not exist": (
+        "methods/sm2/variants/bi-ft/start_from",
+        "offline/tri",
+        "methods.sm2.variants.bi-ft.start_from: there is no variant of offline 'tri'",
+    ),
+    "start of another size": (
+        "methods/sm2/variants/bi-ft/start_from",
+        "offline/bi-big",
+        "methods.sm2.variants.bi-ft.start_from: offline/bi-big is of size",
+    ),
+    "start of another encoder": (
+        "methods/sm2/variants/bi-ft/start_from",
+        "offline/uni",
+        "methods.sm2.variants.bi-ft.start_from: offline/uni has a uni encoder, this a bi one",
+    ),
+    "setting that is nowhere": (
+        "methods/waitk/variants/k1",
+        {"knobs": [1]},
+        "methods.waitk.variants.k1.k: missing",
+    ),
+    "heads that do not divide": (
+        "model/toy/heads",
+        5,
+        "model.toy: 5 heads do not divide a width of 64",
+    ),
+    "prohibition without states": (
+        "methods/sm2/variants/bi-p/prohibition_lower",
+        11,
+        "methods.sm2.variants.bi-p: prohibition_upper 10 is below prohibition_lower 11",
+    ),
+    "joint BPE of two sizes": (
+        "bpe/joint-8k/source_merges",
+        10,
+        "bpe.joint-8k: joint BPE has one number of merges",
+    ),
+    "file from nowhere": (
+        "pairs/wmt15-deen/splits/train/0/source",
+        "europarl/x.de",
+        "pairs.wmt15-deen.splits.train.0.source: there is no download or licensed folder",
+    ),
+    "file outside raw": (
+        "pairs/wmt15-deen/splits/train/0/source",
+        "../x.de",
+        "pairs.wmt15-deen.splits.train.0.source: '../x.de' must be a path below raw/",
+    ),
+    "short checksum": (
+        "pairs/wmt15-deen/downloads/europarl-v7/sha256",
+        "0224",
+        "pairs.wmt15-deen.downloads.europarl-v7.sha256: ",
+    ),
+    "one language twice": ("pairs/wmt15-deen/target", "de", "pairs.wmt15-deen.target: is de"),
+    "pair without text": ("pairs/wmt15-deen/splits", None, "pairs.wmt15-deen: give either toy"),
+    "grammar in another language": ("pairs/toy-deen/target", "fr", "pairs.toy-deen: the grammar"),
+    "pair without runs": (
+        "studies/toy/pairs/appendix",
+        ["wmt16-enro"],
+        "studies.toy.runs: no runs",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistake_is_told_with_its_key_path(
+    mistake: str, values: dict[str, Any], tmp_path: Path
+) -> None:
+    path, value, expected = MISTAKES[mistake]
+    change(values, path, value)
+    told = problems_of(values, tmp_path)
+    assert any(line.startswith(f"  {expected}") for line in told), "\n".join(told)
+
+
+def test_all_problems_are_told_at_once(values: dict[str, Any], tmp_path: Path) -> None:
+    change(values, "training/dropout", 2)
+    change(values, "methods/waitk/variants/k3/k", -1)
+    change(values, "pairs/toy-deen/bpe", "none")
+    paths = [line.split(":")[0].strip() for line in problems_of(values, tmp_path)]
+    assert {"training.dropout", "methods.waitk.variants.k3.k", "pairs.toy-deen.bpe"} <= set(paths)
+
+
+def test_mistake_in_a_fidelity_preset_is_told_there(values: dict[str, Any], tmp_path: Path) -> None:
+    change(values, "fidelities/paper/methods/sm2/settings/smooth_mixture", "no")
+    told = problems_of(values, tmp_path, fidelity="paper")
+    assert told[0].startswith("  fidelities.paper.methods.sm2.settings.smooth_mixture: ")
+
+
+def test_two_pairs_with_one_name_are_told_with_their_lines(tmp_path: Path) -> None:
+    text = FILE.read_text(encoding="utf-8").replace(
+        "  tiny-deen:\n    source", "  toy-deen:\n    source"
+    )
+    path = tmp_path / "params.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SimtError, match=r"pairs\.toy-deen: stands twice, in lines \d+ and \d+"):
+        load_params(path)
+
+
+@pytest.mark.parametrize("text", ["", "- a\n- b\n", "a: [1\n", "\x00", "study: toy\n"])
+def test_file_that_is_no_params_file_is_an_error_not_a_traceback(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SimtError):
+        load_params(path)
+
+
+def test_missing_file_is_an_error_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(SimtError, match="run from the project's folder"):
+        load_params(tmp_path / "params.yaml")

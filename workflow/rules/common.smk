@@ -1,0 +1,25 @@
+# What every rule file needs: the parameters, read once, and the names of files.
+import shlex
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+from simt.errors import SimtError
+from simt.params import load_params
+from simt.runs import SETTINGS_FILE, corpus_folder, corpus_settings
+
+try:
+    PARAMS = load_params(
+        Path("params.yaml"), config.get("study"), config.get("fidelity")
+    )
+except SimtError as error:
+    raise WorkflowError(str(error)) from None
+STUDY = PARAMS.studies[PARAMS.study]
+
+# `simt` is the one installed beside this Snakemake, whatever the caller's PATH says.
+shell.prefix(f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; ")
+
+
+wildcard_constraints:
+    pair="[a-z0-9][a-z0-9.-]*",
