@@ -42,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_study_commands(commands)
     _add_corpus_steps(commands)
+    _add_train(commands)
     _add_bench(commands)
     return parser
 
@@ -148,6 +149,46 @@ def _write_json(path: Path, values: Any) -> None:
     with atomic_file(path) as stream:
         json.dump(values, stream, indent=2, ensure_ascii=False)
         stream.write("\n")
+
+
+# --- training -----------------------------------------------------------------------------------
+
+
+def _add_train(commands: "Commands") -> None:
+    parser = _add(commands, "train", _train, "train one run, or go on with it after a stop")
+    parser.add_argument("--settings", required=True, metavar="JSON")
+    parser.add_argument("--corpus", required=True, type=Path, metavar="FOLDER", help="bpe/ of it")
+    parser.add_argument("--start", type=Path, metavar="FOLDER", help="a run to start from")
+    parser.add_argument("--to", required=True, type=Path, metavar="FOLDER")
+    parser.add_argument("--threads", type=int, default=1, help="of the CPU")
+    parser.add_argument("--checkpoint-minutes", type=float, default=10, metavar="M")
+
+
+def _train(options: argparse.Namespace) -> None:
+    import torch
+
+    from simt.settings import RunSettings
+    from simt.training.devices import Devices
+    from simt.training.loop import TrainingStopped
+    from simt.training.run import train_run
+    from simt.training.signals import ASKS_FOR_RETRY
+
+    torch.set_num_threads(options.threads)
+    settings = RunSettings.model_validate_json(options.settings)
+    of_torchrun = (int(os.environ.get(key, value)) for key, value in _ALONE.items())
+    devices = Devices.connect(*of_torchrun)
+    try:
+        train_run(
+            settings, options.corpus, options.start, options.to, devices, options.checkpoint_minutes
+        )
+    except TrainingStopped as stopped:
+        print(f"simt: {stopped}; the same command goes on from there", file=sys.stderr)
+        sys.exit(ASKS_FOR_RETRY)
+    if devices.is_first:
+        _finish(options.to, settings)
+
+
+_ALONE = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}
 
 
 # --- bench --------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ bpe get as their argument. No defaults, for the reason given in settings.py; ``N
 for "this pair has none" and is the only value that may be left out.
 """
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
@@ -15,7 +16,7 @@ SPLITS = ("train", "valid", "test", "aligned")
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Md5 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
-Address = Annotated[str, StringConstraints(pattern=r"^(https?|ftp|file)://\S+$")]
+Address = Annotated[str, StringConstraints(pattern=r"^(https?|file)://\S+$")]
 
 
 def _below_raw(path: str) -> str:
@@ -46,7 +47,13 @@ class Download(Settings):
     @property
     def file_name(self) -> str:
         """The last part of the first address, which every mirror must share in kind."""
-        return self.addresses[0].rstrip("/").rsplit("/", 1)[-1].rsplit("=", 1)[-1]
+        return re.split(r"[/=]", self.addresses[0])[-1]
+
+    @model_validator(mode="after")
+    def _ends_in_a_file_name(self) -> "Download":
+        if not re.fullmatch(r"\w[\w.-]*\.\w+", self.file_name):
+            raise ValueError(f"{self.addresses[0]} does not end in a file name such as train.tgz")
+        return self
 
 
 class Licensed(Settings):

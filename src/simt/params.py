@@ -374,11 +374,16 @@ class _Checker:
             self.problems.add(path, "give either toy (the grammar) or splits (files), one of them")
         if pair.splits is None:
             return
+        for name in pair.downloads.keys() & pair.licensed.keys():
+            self.problems.add(f"{path}.licensed.{name}", "a download has this name; rename one")
         for place, file in _raw_files(pair.splits):
-            folder = file.split("/", 1)[0]
+            folder, _, inside = file.partition("/")
             known = [*pair.downloads, *pair.licensed]
             where = f"{path}.splits.{place}"
             self.problems.check_name(where, folder, "download or licensed folder", known)
+            if folder in pair.licensed and inside not in pair.licensed[folder].files:
+                place = f"{path}.licensed.{folder}.files"
+                self.problems.add(where, f"add {inside} to {place}, so that the user is told")
 
     def _check_study(self, path: str, study: Study) -> None:
         """Pairs, methods and variants that exist, and runs for every pair in a role."""

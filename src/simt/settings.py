@@ -74,10 +74,11 @@ class ModelSettings(Settings):
 
 
 class TrainingSettings(Settings):
-    """How a run is optimised. ``batch_tokens`` counts target tokens over all devices."""
+    """How a run is optimised; ``batch_tokens`` (padding included) counts over all devices."""
 
     updates: Count
     batch_tokens: Count
+    micro_tokens: Count  # what a device takes at a time, the same on every machine
     dropout: Annotated[float, Field(ge=0, lt=1)]
     label_smoothing: Annotated[float, Field(ge=0, lt=1)]
     peak_lr: Positive

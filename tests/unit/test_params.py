@@ -203,6 +203,16 @@ MISTAKES = {
         "../x.de",
         "pairs.wmt15-deen.splits.train.0.source: '../x.de' must be a path below raw/",
     ),
+    "licensed file that nobody asks for": (
+        "pairs/nist-zhen/splits/train/0/source",
+        "ldc/train.zho",
+        "pairs.nist-zhen.splits.train.0.source: add train.zho to pairs.nist-zhen.licensed.ldc.files",
+    ),
+    "address without a file": (
+        "pairs/iwslt15-envi/downloads/train-en/addresses",
+        ["https://example.org/x.tgz?download=1"],
+        "pairs.iwslt15-envi.downloads.train-en: https://example.org/x.tgz?download=1 does not end",
+    ),
     "short checksum": (
         "pairs/wmt15-deen/downloads/europarl-v7/sha256",
         "0224",

@@ -1,0 +1,16 @@
+"""What tests of several rooms need."""
+
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def shared_corpora() -> Path:
+    """A folder of real text beside the repository; none of it may be committed."""
+    folder = REPOSITORY.parent / "shared" / "corpora"
+    if not folder.is_dir():
+        pytest.skip(f"no real text: {folder} is not there")
+    return folder
