@@ -287,8 +287,6 @@ def _from_address(
     """The record of a download from the network, or from a file:// address."""
     if address.startswith("file:"):
         return _from_disk(name, entry, _path_of(address), targets)
-    if not address.startswith(("http:", "https:")):
-        raise RejectedError("only http, https and file addresses can be fetched")
     key = hashlib.sha256(address.encode()).hexdigest()[:12]  # a part is of one address only
     part = PartFile(place.transfers / name / f"{entry.file_name}.{key}.part")
     part.path.parent.mkdir(parents=True, exist_ok=True)

@@ -296,11 +296,6 @@ def test_a_file_address_without_a_file_is_told(tmp_path: Path) -> None:
     assert f"{address}: there is no such file" in run_fails(archive_settings(address), tmp_path)
 
 
-def test_an_address_of_another_kind_is_told(tmp_path: Path) -> None:
-    told = run_fails(archive_settings("ftp://127.0.0.1/dev.tgz"), tmp_path)
-    assert "only http, https and file addresses" in told
-
-
 def test_no_password_and_no_path_of_this_machine_is_in_the_manifest(
     server: Server, tmp_path: Path
 ) -> None:
