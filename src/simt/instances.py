@@ -39,7 +39,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -78,8 +77,8 @@ _LARGEST = 2**53  # beyond it, not every whole number is a float
 def _as_number(value: Any) -> Number:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{json.dumps(value)[:40]} is not a number")
-    if not isfinite(value) or abs(value) > _LARGEST:
-        raise ValueError(f"{value} is too large")
+    if not abs(value) <= _LARGEST:  # nor is it a number if it is not one
+        raise ValueError("a number is too large, or none")
     if value < 0:
         raise ValueError(f"{value} is negative")
     return value
@@ -266,7 +265,7 @@ def text_word_ends(pieces: tuple[str, ...], text: str) -> tuple[int, ...]:
     the way to pieces (a source with typographic quotes), equal characters hold both together.
     """
     words = text.split()
-    if not pieces:
+    if not pieces or not words:
         return (0,) * len(words)
     cut = "".join(join_pieces(pieces))
     written = "".join(words)

@@ -69,8 +69,9 @@ class Licensed(Settings):
 class ToyGrammar(Settings):
     """The grammar of ``simt.corpus.toy`` instead of an address."""
 
+    revision: Count  # goes up when the grammar's sentences change
     seed: CountOrZero
-    sizes: dict[Literal["train", "valid", "test", "aligned"], Count]
+    sizes: dict[str, Count]  # of train, valid, test and aligned
 
 
 class Part(Settings):

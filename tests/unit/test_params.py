@@ -206,7 +206,7 @@ MISTAKES = {
     "licensed file that nobody asks for": (
         "pairs/nist-zhen/splits/train/0/source",
         "ldc/train.zho",
-        "pairs.nist-zhen.splits.train.0.source: add train.zho to pairs.nist-zhen.licensed.ldc.files",
+        "pairs.nist-zhen.splits.train.0.source: add train.zho to pairs.nist-zhen.",
     ),
     "address without a file": (
         "pairs/iwslt15-envi/downloads/train-en/addresses",

@@ -1,0 +1,107 @@
+"""The policy that reads exactly what each target word needs, and its curve.
+
+It works on any gold alignment: where the alignment says what a word translates, nobody can
+write the word earlier without guessing, and nobody has to wait longer.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from simt.corpus.toy.words import Link, ToyPair
+
+
+class GoldAlignment(NamedTuple):
+    """The lengths of a sentence pair in words and its sure links, 0-based, source first."""
+
+    source_length: int
+    target_length: int
+    sure: Sequence[Link]
+
+
+class OraclePoint(NamedTuple):
+    """What the oracle reaches when it reads ``offset`` words more (or fewer) than it must."""
+
+    offset: int
+    al_word: float
+    """Average Lagging, the mean over the sentences, in words."""
+    sa_word: float
+    """Sufficiency, micro-averaged: the share of aligned target words whose furthest sure link
+    had been read when they were written."""
+
+
+def gold_alignment(pair: ToyPair) -> GoldAlignment:
+    """The lengths and sure links of a toy pair, punctuation included."""
+    return GoldAlignment(len(pair.source_words), len(pair.target_words), pair.sure)
+
+
+def oracle_delays(pair: ToyPair) -> list[int]:
+    """How many source words each target word of the pair has to wait for."""
+    return needed_delays(gold_alignment(pair))
+
+
+def needed_delays(alignment: GoldAlignment) -> list[int]:
+    """How many source words must be read before each target word can be written.
+
+    That is the furthest sure link of the word and of all before it, and one word at least;
+    a word without a sure link needs what the word before it needed.
+    """
+    delays: list[int] = []
+    need = 1
+    for furthest in _furthest_links(alignment):
+        need = max(need, furthest)
+        delays.append(need)
+    return delays
+
+
+def _furthest_links(alignment: GoldAlignment) -> list[int]:
+    """For each target word its furthest sure source word, counted from 1; 0: it has none."""
+    furthest = [0] * alignment.target_length
+    for source, target in alignment.sure:
+        assert 0 <= source < alignment.source_length, alignment
+        furthest[target] = max(furthest[target], source + 1)
+    return furthest
+
+
+def oracle_curve(alignments: Iterable[GoldAlignment], offsets: Sequence[int]) -> list[OraclePoint]:
+    """Lagging and sufficiency of the oracle at each offset.
+
+    An offset shifts every delay, within the sentence: below 0 the policy writes too early
+    and guesses, above 0 it waits for nothing.
+    """
+    known = [alignment for alignment in alignments if alignment.target_length]
+    return [_point(known, offset) for offset in offsets]
+
+
+def _point(alignments: Sequence[GoldAlignment], offset: int) -> OraclePoint:
+    lagging = 0.0
+    sufficient = aligned = 0
+    for alignment in alignments:
+        delays = _shifted(alignment, offset)
+        lagging += _average_lagging(delays, alignment.source_length)
+        for delay, furthest in zip(delays, _furthest_links(alignment), strict=True):
+            aligned += furthest > 0
+            sufficient += 0 < furthest <= delay
+    count = len(alignments)
+    if not count or not aligned:
+        return OraclePoint(offset, float("nan"), float("nan"))
+    return OraclePoint(offset, lagging / count, sufficient / aligned)
+
+
+def _shifted(alignment: GoldAlignment, offset: int) -> list[int]:
+    longest = alignment.source_length
+    return [min(max(delay + offset, 1), longest) for delay in needed_delays(alignment)]
+
+
+def _average_lagging(delays: Sequence[int], source_length: int) -> float:
+    """Average Lagging of Ma et al. (2019) over a hypothesis as long as its delays.
+
+    ``simt.scoring.latency`` has the real one, with every definition of the length; corpus may
+    not import from there, and the oracle needs this case only.
+    """
+    per_word = source_length / len(delays)
+    lags = []
+    for index, delay in enumerate(delays):
+        lags.append(delay - index * per_word)
+        if delay >= source_length:
+            break
+    return sum(lags) / len(lags)
