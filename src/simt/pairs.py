@@ -1,8 +1,8 @@
 """What a pair is made of: where its text comes from, how it is read, cleaned and cut.
 
 The entries under ``pairs`` in params.yaml, and the settings that the steps fetch, prepare and
-bpe get as their argument. No defaults, for the reason given in settings.py; ``None`` stands
-for "this pair has none" and is the only value that may be left out.
+bpe get as their argument. No defaults, for the reason given in settings.py; what
+a pair has not may be left out.
 """
 
 import re
@@ -80,6 +80,7 @@ class Part(Settings):
     ``plain`` and ``sgm`` and ``xml`` take a source file and one target file a reference;
     an sgm file may itself hold several references. ``tsv`` and ``tmx`` hold both sides in one
     file, named as ``source``. ``is_dirty`` allows broken lines: they are dropped and counted.
+    ``is_escaped`` says that the text writes &apos; and its like for characters.
     """
 
     reader: Literal["plain", "tsv", "sgm", "xml", "tmx"]
@@ -88,6 +89,7 @@ class Part(Settings):
     columns: tuple[CountOrZero, CountOrZero] | None = None
     encoding: Literal["utf-8", "latin-1"]
     is_dirty: bool
+    is_escaped: bool = False
 
     @model_validator(mode="after")
     def _fits_its_reader(self) -> "Part":
@@ -103,13 +105,15 @@ class Part(Settings):
 class AlignedPart(Settings):
     """Gold word alignments: tokenised text and one line of links a sentence.
 
-    ``i-j`` is a sure link and ``ipj`` a possible one, source index first, counted from ``base``.
+    ``i-j`` is a sure link and ``ipj`` a possible one, counted from ``base``; the source index
+    comes first unless ``is_target_first``.
     """
 
     source: RawPath
     target: RawPath
     links: RawPath
     base: Literal[0, 1]
+    is_target_first: bool = False
     encoding: Literal["utf-8", "latin-1"]
 
 

@@ -74,7 +74,11 @@ class ModelSettings(Settings):
 
 
 class TrainingSettings(Settings):
-    """How a run is optimised; ``batch_tokens`` (padding included) counts over all devices."""
+    """How a run is optimised.
+
+    A batch counts its sentences times the longest side of any, padding included;
+    ``batch_tokens`` bounds that over all devices.
+    """
 
     updates: Count
     batch_tokens: Count
@@ -95,6 +99,16 @@ class TrainingSettings(Settings):
     average_snapshots: Count  # the model is the mean of the last so many
     precision: Literal["fp32", "bf16"]
     compile: bool
+
+    @model_validator(mode="after")
+    def _longest_sentence_fits(self) -> "TrainingSettings":
+        smallest = min(self.batch_tokens, self.micro_tokens)
+        if self.max_tokens > smallest:
+            raise ValueError(
+                f"max_tokens {self.max_tokens} is above batch_tokens or micro_tokens ({smallest}): "
+                "the longest sentences would fit into no batch"
+            )
+        return self
 
 
 class DecodingSettings(Settings):

@@ -30,6 +30,11 @@ class Links:
     sure: frozenset[Link]
     possible: frozenset[Link]
 
+    def turned(self) -> "Links":
+        """The same links seen from the other language."""
+        sure = frozenset((j, i) for i, j in self.sure)
+        return Links(sure, frozenset((j, i) for i, j in self.possible))
+
 
 class AlignedSentence(NamedTuple):
     """A tokenised sentence pair and the links between its words."""
@@ -72,7 +77,11 @@ def read_aligned(part: AlignedPart, raw: Path, drops: Counter[str]) -> Iterator[
             drops[EMPTY_LINE] += 1
             continue
         count += 1
-        yield _sentence(texts, part.base, [Place(path, number) for path in paths])
+        places = [Place(path, number) for path in paths]
+        links = parse_links(texts[2], part.base, str(places[2]))
+        if part.is_target_first:
+            links = links.turned()
+        yield _sentence(texts, links, part.base, places)
     if not count:
         raise SimtError(f"no sentence in {paths[0]}")
 
@@ -91,7 +100,9 @@ def _rows(paths: Sequence[Path], encoding: str) -> Iterator[tuple[int, list[str]
         yield number, texts
 
 
-def _sentence(texts: Sequence[str], base: int, places: Sequence[Place]) -> AlignedSentence:
+def _sentence(
+    texts: Sequence[str], links: Links, base: int, places: Sequence[Place]
+) -> AlignedSentence:
     """The sentence of three lines, each of which has a place to name should it be wrong."""
     for text, place in zip(texts, places, strict=True):
         if HALF_CHARACTER.search(text):
@@ -100,7 +111,6 @@ def _sentence(texts: Sequence[str], base: int, places: Sequence[Place]) -> Align
         if not text:
             raise SimtError(f"{place}: no words, while the other files have text in this line")
     source, target = (tuple(BLANKS.split(text)) for text in texts[:2])
-    links = parse_links(texts[2], base, str(places[2]))
     for i, j in sorted(links.sure | links.possible):
         if i >= len(source) or j >= len(target):
             mark = "-" if (i, j) in links.sure else "p"

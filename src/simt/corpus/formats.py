@@ -18,7 +18,7 @@ from simt.corpus.reading import (
     read_lines,
     read_pairs,
 )
-from simt.corpus.sgml import is_test_set, read_tagged_lines, read_test_set
+from simt.corpus.sgml import decode_entities, is_test_set, read_tagged_lines, read_test_set
 from simt.corpus.tmx import read_memory
 from simt.errors import SimtError
 from simt.pairs import Part
@@ -39,10 +39,15 @@ def read_part(
     count = 0
     for pair in _read(part, raw, source_language, target_language, complaints):
         count += 1
-        yield pair
+        yield _unescaped(pair) if part.is_escaped else pair
     if count == 0:
         reasons = ", ".join(f"{reason} ({n:,})" for reason, n in (drops - before).items())
         raise SimtError(f"{raw / part.source}: every sentence is broken: {reasons}")
+
+
+def _unescaped(pair: SentencePair) -> SentencePair:
+    references = tuple(decode_entities(reference) for reference in pair.references)
+    return SentencePair(decode_entities(pair.source), references)
 
 
 def _read(

@@ -162,3 +162,10 @@ def test_real_gold_alignments_have_the_published_numbers_of_links(
     )
     read = list(read_aligned(part, shared_corpora / folder, Counter()))
     assert (len(read), sum(len(sentence.links.sure) for sentence in read)) == (sentences, sure)
+
+
+def test_links_that_name_the_target_first_are_turned(tmp_path: Path) -> None:
+    write_three(tmp_path, b"ein Haus\n", b"a small house\n", b"0-0 2-1 1p1\n")
+    part = aligned_part().model_copy(update={"is_target_first": True})
+    (sentence,) = read_aligned(part, tmp_path, Counter())
+    assert sentence.links == Links(frozenset({(0, 0), (1, 2)}), frozenset({(1, 1)}))

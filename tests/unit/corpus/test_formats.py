@@ -100,6 +100,16 @@ def test_plain_text_has_one_reference_a_target_file(tmp_path: Path) -> None:
     assert read(tmp_path, part("plain", "s", "t1", "t2")) == [("a", ("x", "y"))]
 
 
+@pytest.mark.parametrize(("is_escaped", "expected"), [(True, "it 's"), (False, "it &apos;s")])
+def test_entities_are_resolved_where_the_part_says_so(
+    is_escaped: bool, expected: str, tmp_path: Path
+) -> None:
+    (tmp_path / "s").write_text("it &apos;s\n", encoding="utf-8")
+    (tmp_path / "t").write_text("R &amp; B\n", encoding="utf-8")
+    (pair,) = read(tmp_path, part("plain", "s", "t", is_escaped=is_escaped))
+    assert pair.source == expected
+
+
 def test_plain_text_may_be_compressed(tmp_path: Path) -> None:
     (tmp_path / "s.gz").write_bytes(gzip.compress(b"eins\n"))
     (tmp_path / "t").write_bytes(b"one\n")
