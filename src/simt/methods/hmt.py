@@ -1,0 +1,284 @@
+"""HMT (methods.md §5): a hidden Markov model over the moments at which a token could be written.
+
+Shapes: B sentences, M source tokens, N target tokens, K states of a target token, S = N·K states in
+the order (1,1)…(1,K),(2,1)…, D width, J source tokens read, T target tokens without pads.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from simt.methods.losses import Loss, Smoothing, token_log_probs
+from simt.methods.policy import Knob, Policy, State, Step, TargetStates, numeric_knob
+from simt.model.batch import Batch
+from simt.model.layers import initialise_linear
+from simt.model.masks import causal_mask, causal_mask_without_pads, visible_mask
+from simt.model.transformer import Transformer, Vocabulary
+from simt.settings import HmtSettings, ModelSettings
+
+
+def state_reads(rows: int, limits_B: Tensor, settings: HmtSettings) -> Tensor:
+    """How many source tokens each state sees: t = clamp(L + i - 1 + k - 1, 1, limit), (B, N, K)."""
+    device = limits_B.device
+    i_N1 = torch.arange(rows, device=device).unsqueeze(1)
+    reads_NK = settings.low + i_N1 + torch.arange(settings.states, device=device)
+    return torch.minimum(reads_NK.clamp(min=1), limits_B[:, None, None])
+
+
+def state_mask(reads_BS: Tensor) -> Tensor:
+    """A state sees the states before it that know no more source than it does, (B, 1, S, S)."""
+    knows_no_more = reads_BS.unsqueeze(1) <= reads_BS.unsqueeze(2)
+    return causal_mask(reads_BS.shape[1], reads_BS.device) & knows_no_more.unsqueeze(1)
+
+
+class HmtModel(Transformer):
+    """A Transformer with several decoder states for each target token."""
+
+    def __init__(self, size: ModelSettings, vocabulary: Vocabulary, dropout: float) -> None:
+        super().__init__(size, vocabulary, dropout, "uni")
+        self.selection = nn.Linear(2 * size.width, 2, bias=False)
+
+    def initialise(self, generator: torch.Generator) -> None:
+        super().initialise(generator)
+        initialise_linear(self.selection, generator)
+
+    def decode_states(
+        self,
+        decoder_input_BN: Tensor,
+        memory_BMD: Tensor,
+        reads_BNK: Tensor,
+        source_mask_BM: Tensor | None = None,
+    ) -> Tensor:
+        """Top states, (B, N, K, D); ``source_mask_BM`` also hides pads that ``reads_BNK`` shows."""
+        reads_BS = reads_BNK.flatten(1)
+        embedded_BND = self.embed(decoder_input_BN, self.target_embedding_VD)
+        embedded_BSD = embedded_BND.repeat_interleave(reads_BNK.shape[2], dim=1)
+        cross_mask = visible_mask(reads_BS, memory_BMD.shape[1])
+        if source_mask_BM is not None:
+            cross_mask = cross_mask & source_mask_BM[:, None, None, :]
+        states_BSD = self.decode_embedded(
+            embedded_BSD, memory_BMD, cross_mask, state_mask(reads_BS)
+        )
+        return states_BSD.view(*reads_BNK.shape, self.width)
+
+    def selection_log_probs(
+        self, states_BNKD: Tensor, memory_BMD: Tensor, reads_BNK: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """log b and log(1 - b), b = probability to write from a state, (B, N, K) each.
+
+        The last state of a token always writes; its log(1 - b) is never to be used.
+        """
+        with torch.autocast(states_BNKD.device.type, enabled=False):
+            logits_BNK2 = self.selection_logits(states_BNKD.float(), memory_BMD.float(), reads_BNK)
+            skip_BNK, select_BNK = logits_BNK2.log_softmax(3).unbind(3)
+        return torch.cat(
+            [select_BNK[..., :-1], torch.zeros_like(select_BNK[..., -1:])], 2
+        ), skip_BNK
+
+    def selection_logits(
+        self, states_BNKD: Tensor, memory_BMD: Tensor, reads_BNK: Tensor
+    ) -> Tensor:
+        """Scores of not writing and writing, from a state and the mean of the source it sees."""
+        of_state_2D, of_source_2D = self.selection.weight.chunk(2, dim=1)
+        counts_M1 = torch.arange(1, memory_BMD.shape[1] + 1, device=memory_BMD.device).unsqueeze(1)
+        source_BM2 = (memory_BMD @ of_source_2D.t()).cumsum(1) / counts_M1
+        columns_BS2 = (reads_BNK.flatten(1) - 1).unsqueeze(2).expand(-1, -1, 2)
+        source_BNK2 = source_BM2.gather(1, columns_BS2).view(*reads_BNK.shape, 2)
+        logits_BNK2: Tensor = states_BNKD @ of_state_2D.t() + source_BNK2
+        return logits_BNK2
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """The Markov chain over states: where it starts and how it goes on, in logs."""
+
+    start_BK: Tensor
+    moves_BNKK: Tensor  # [b, i, k', k]: from state k' of token i to state k of token i + 1
+
+    @classmethod
+    def from_selection(cls, select_BNK: Tensor, skip_BNK: Tensor, reads_BNK: Tensor) -> "Chain":
+        """From log b and log(1 - b).
+
+        A token is written from the first state that selects, beginning at the first one that
+        knows no less source than the state before: s renormalised over the allowed states.
+        """
+        skipped_BNK = skip_BNK[..., :-1].cumsum(2)
+        skipped_BNK = torch.cat([torch.zeros_like(select_BNK[..., :1]), skipped_BNK], dim=2)
+        arrive_BNK = select_BNK + skipped_BNK
+        allowed_BNKK = reads_BNK[:, 1:, None, :] >= reads_BNK[:, :-1, :, None]
+        first_BNK1 = allowed_BNKK.byte().argmax(3, keepdim=True)
+        before_BNK1 = skipped_BNK[:, 1:, None].expand_as(allowed_BNKK).gather(3, first_BNK1)
+        moves_BNKK = arrive_BNK[:, 1:, None, :] - before_BNK1
+        return cls(arrive_BNK[:, 0], moves_BNKK.masked_fill(~allowed_BNKK, -math.inf))
+
+    def forward_log_probs(self, emissions_BNK: Tensor) -> tuple[Tensor, Tensor]:
+        """log α with the emissions, and log π, the same without them; (B, N, K) each."""
+        both_2BNK = torch.stack([emissions_BNK, torch.zeros_like(emissions_BNK)])
+        current_2BK = both_2BNK[:, :, 0] + self.start_BK
+        rows = [current_2BK]
+        for i, move_BKK in enumerate(self.moves_BNKK.unbind(1), start=1):
+            arrived_2BK = (current_2BK.unsqueeze(3) + move_BKK).logsumexp(2)
+            current_2BK = arrived_2BK + both_2BNK[:, :, i]
+            rows.append(current_2BK)
+        alpha_BNK, pi_BNK = torch.stack(rows, dim=2).unbind(0)
+        return alpha_BNK, pi_BNK
+
+
+def sentence_log_likelihoods(alpha_BNK: Tensor, target_lengths_B: Tensor) -> Tensor:
+    """log p of each target, summed over all ways to write it, (B,)."""
+    sentences = torch.arange(alpha_BNK.shape[0], device=alpha_BNK.device)
+    return alpha_BNK[sentences, target_lengths_B - 1].logsumexp(1)
+
+
+def expected_lags(
+    pi_BNK: Tensor, reads_BNK: Tensor, source_lengths_B: Tensor, target_mask_BN: Tensor, low: int
+) -> Tensor:
+    """Mean lag behind the earliest possible path, over the tokens that lag, (B,)."""
+    lengths_B1 = source_lengths_B.unsqueeze(1)
+    rows_N = torch.arange(pi_BNK.shape[1], device=pi_BNK.device)
+    earliest_BN = torch.minimum(rows_N + low, lengths_B1)
+    behind_BNK = reads_BNK - earliest_BN.unsqueeze(2)
+    lag_BN = (pi_BNK.exp() * behind_BNK).sum(2) * target_mask_BN
+    lagging_B = (lag_BN > 0).sum(1).clamp(min=1)
+    return (lag_BN.sum(1) / lagging_B).abs()
+
+
+@dataclass(frozen=True)
+class SelectionRule:
+    """WRITE from the first state that selects; READ while the newest state does not."""
+
+    threshold: float
+    settings: HmtSettings
+
+    def least_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
+        return torch.minimum((written_B + self.settings.low).clamp(min=1), source_lengths_B)
+
+    def decide(self, select_BK: Tensor, state: State) -> tuple[Tensor, Tensor]:
+        """Whether to write, and the state to write from (counted from 0), (B,) each.
+
+        ``select_BK`` holds the probability of each state of the next token, 1 for the last.
+        """
+        written_B1, read_B1 = state.written_B.unsqueeze(1), state.read_B.unsqueeze(1)
+        states_K = torch.arange(self.settings.states, device=select_BK.device)
+        reads_BK = torch.minimum((written_B1 + self.settings.low + states_K).clamp(min=1), read_B1)
+        follows_BK = reads_BK >= state.previous_delay_B.unsqueeze(1)
+        selects_BK = (select_BK >= self.threshold) & follows_BK
+        newest_B = self.newest_state(state)
+        is_open_B = (newest_B < self.settings.states) & ~state.is_complete_B
+        in_range_B1 = newest_B.clamp(0, self.settings.states - 1).unsqueeze(1)
+        write_B = ~is_open_B | selects_BK.gather(1, in_range_B1).squeeze(1)
+        return write_B, selects_BK.byte().argmax(1)
+
+    def newest_state(self, state: State) -> Tensor:
+        """The state that the newest source token opened, (B,); not below 0 once it may write."""
+        return state.read_B - self.settings.low - state.written_B
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionPolicy:
+    """Asks the model from which of a token's states it would write."""
+
+    model: HmtModel
+    rule: SelectionRule
+    target_states: TargetStates = "recompute"
+
+    def least_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
+        return self.rule.least_read(written_B, source_lengths_B)
+
+    def step(self, memory_BJD: Tensor, state: State) -> Step:
+        rows = state.decoder_input_BN.shape[1]
+        reads_BNK = state_reads(rows, state.read_B, self.rule.settings)
+        states_BNKD = self.model.decode_states(state.decoder_input_BN, memory_BJD, reads_BNK)
+        log_select_BNK, _ = self.model.selection_log_probs(states_BNKD, memory_BJD, reads_BNK)
+        select_BK = state.newest(log_select_BNK).exp()
+        write_B, chosen_B = self.rule.decide(select_BK, state)
+        sentences = torch.arange(len(chosen_B), device=chosen_B.device)
+        states_BD = state.newest(states_BNKD)[sentences, chosen_B]
+        newest_B = self.rule.newest_state(state).clamp(0, select_BK.shape[1] - 1)
+        return Step(self.model.logits(states_BD), write_B, select_BK[sentences, newest_B])
+
+
+@dataclass(frozen=True)
+class Hmt:
+    """The likelihood of the target over all ways to write it, with a pull to the early ones."""
+
+    settings: HmtSettings
+    label_smoothing: float
+
+    def build(
+        self,
+        size: ModelSettings,
+        vocabulary: Vocabulary,
+        dropout: float,
+        generator: torch.Generator,
+    ) -> HmtModel:
+        model = HmtModel(size, vocabulary, dropout)
+        model.initialise(generator)
+        return model
+
+    def loss(self, model: HmtModel, batch: Batch, update: int, generator: torch.Generator) -> Loss:
+        return self.validation_loss(model, batch)
+
+    def validation_loss(self, model: HmtModel, batch: Batch) -> Loss:
+        """L_hmm + L_state + L_latency."""
+        states_BNKD, select_BNK, skip_BNK, reads_BNK = self.run(model, batch)
+        gold_TK = batch.gold_T.unsqueeze(1).expand(-1, self.settings.states)
+        of_gold, summed = token_log_probs(
+            batch.tokens_of(states_BNKD).flatten(0, 1), model.target_embedding_VD, gold_TK.flatten()
+        )
+        smoothing = Smoothing.over_all(self.label_smoothing, model.target_embedding_VD.shape[0])
+        emissions_BNK = self.spread(of_gold.view(gold_TK.shape), batch)
+        reads_BNK = torch.minimum(reads_BNK, batch.source_lengths_B[:, None, None])
+        chain = Chain.from_selection(select_BNK, skip_BNK, reads_BNK)
+        return self.combine(batch, chain, emissions_BNK, smoothing.loss(of_gold, summed), reads_BNK)
+
+    def combine(
+        self,
+        batch: Batch,
+        chain: Chain,
+        emissions_BNK: Tensor,
+        state_losses: Tensor,
+        reads_BNK: Tensor,
+    ) -> Loss:
+        """The weighted sum of the three losses."""
+        alpha_BNK, pi_BNK = chain.forward_log_probs(emissions_BNK)
+        hidden = -sentence_log_likelihoods(alpha_BNK, batch.target_lengths_B).sum()
+        state = state_losses.sum() / self.settings.states
+        latency = expected_lags(
+            pi_BNK, reads_BNK, batch.source_lengths_B, batch.target_mask_BN, self.settings.low
+        ).sum()
+        total = hidden + self.settings.state_weight * state + self.settings.latency_weight * latency
+        parts = {"hidden": hidden, "state": state, "latency": latency}
+        parts = {name: part.detach() for name, part in parts.items()}
+        return Loss(total, batch.target_tokens, parts)
+
+    def run(self, model: HmtModel, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Top states, log b, log(1 - b) and how much source each state sees.
+
+        The official code lets states see up to the padded width, so that pads enter the means
+        of the source and decide which states see each other, though nobody attends to a pad.
+        """
+        width, rows = batch.source_BM.shape[1], batch.target_BN.shape[1]
+        limits_B, encoder_mask, source_mask_BM = batch.source_lengths_B, None, None
+        if self.settings.pads == "official":
+            limits_B = torch.full_like(limits_B, width)
+            source_mask_BM = batch.source_mask_BM
+            encoder_mask = causal_mask_without_pads(source_mask_BM)
+        reads_BNK = state_reads(rows, limits_B, self.settings)
+        memory_BMD = model.encode(batch.source_BM, batch.source_lengths_B, encoder_mask)
+        states_BNKD = model.decode_states(
+            batch.decoder_input_BN, memory_BMD, reads_BNK, source_mask_BM
+        )
+        select_BNK, skip_BNK = model.selection_log_probs(states_BNKD, memory_BMD, reads_BNK)
+        return states_BNKD, select_BNK, skip_BNK, reads_BNK
+
+    def spread(self, rows_TK: Tensor, batch: Batch) -> Tensor:
+        """Puts the values of real tokens where they belong in the batch; 0 at pads."""
+        flat = rows_TK.new_zeros(batch.target_BN.numel(), rows_TK.shape[1])
+        return flat.index_copy(0, batch.token_rows_T, rows_TK).view(*batch.target_BN.shape, -1)
+
+    def policy(self, model: HmtModel, knob: Knob) -> Policy:
+        threshold = numeric_knob("hmt", knob, "the probability to write at (0.5)")
+        return SelectionPolicy(model, SelectionRule(threshold, self.settings))

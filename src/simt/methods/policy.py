@@ -1,0 +1,132 @@
+"""What a policy knows, what it says, and the policies that only count.
+
+Shapes: B sentences, N decoder rows, J source tokens read (longest), D width, V vocabulary.
+
+Whoever drives a policy keeps a ``State``, reads up to ``least_read`` without asking, then asks
+``step``: sentences that WRITE get a token by ``logits_BV``, the others read one token more.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import torch
+from torch import Tensor
+
+from simt.errors import SimtError
+from simt.model.masks import key_mask, visible_mask
+from simt.model.transformer import Transformer
+
+Knob = float | Literal["full"]
+TargetStates = Literal["frozen", "recompute"]
+Schedule = Callable[[Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Sentence b has written ``written_B`` tokens and read ``read_B``, and is about to act.
+
+    ``decoder_input_BN`` is EOS and the tokens written so far, padded on the right; its row
+    ``written_B`` predicts the next token. ``delays_BN[b, r]`` is how much had been read when
+    token r was written; from ``written_B`` on it has no meaning.
+    """
+
+    decoder_input_BN: Tensor
+    delays_BN: Tensor
+    written_B: Tensor
+    read_B: Tensor
+    source_lengths_B: Tensor
+
+    @property
+    def is_complete_B(self) -> Tensor:
+        """Whether the source has been read to its end."""
+        return self.read_B >= self.source_lengths_B
+
+    @property
+    def previous_delay_B(self) -> Tensor:
+        """The delay of the last written token; 0 before the first."""
+        last_B1 = (self.written_B - 1).clamp(min=0).unsqueeze(1)
+        return self.delays_BN.gather(1, last_B1).squeeze(1) * (self.written_B > 0)
+
+    def newest(self, rows_BNX: Tensor) -> Tensor:
+        """The row of each sentence that predicts its next token; any number of axes behind N."""
+        return rows_BNX[torch.arange(rows_BNX.shape[0], device=rows_BNX.device), self.written_B]
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Scores of the next token, whether to write it, and the value that decided it."""
+
+    logits_BV: Tensor
+    write_B: Tensor
+    value_B: Tensor
+
+
+class Policy(Protocol):
+    """Chooses READ or WRITE for a batch of sentences, each in its own state.
+
+    ``target_states`` "frozen": a row sees what had been read when its token was written, so its
+    states can be kept; "recompute": all rows see what has been read by now.
+    """
+
+    @property
+    def target_states(self) -> TargetStates: ...
+
+    def least_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
+        """The fewest source tokens with which the next token could be written."""
+        ...
+
+    def step(self, memory_BJD: Tensor, state: State) -> Step:
+        """``memory_BJD`` encodes the first ``state.read_B`` tokens, ``read_B >= least_read``."""
+        ...
+
+
+def newest_states(
+    model: Transformer, memory_BJD: Tensor, state: State, target_states: TargetStates
+) -> Tensor:
+    """Top decoder states that predict the next tokens, (B, D)."""
+    width = memory_BJD.shape[1]
+    if target_states == "recompute":
+        mask = key_mask(state.read_B, width)
+    else:
+        rows = torch.arange(state.decoder_input_BN.shape[1], device=memory_BJD.device)
+        is_written_BN = rows < state.written_B.unsqueeze(1)
+        visible_BN = torch.where(is_written_BN, state.delays_BN, state.read_B.unsqueeze(1))
+        mask = visible_mask(visible_BN, width)
+    return state.newest(model.decode(state.decoder_input_BN, memory_BJD, mask))
+
+
+def whole_source(written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
+    """The schedule of an offline system."""
+    return source_lengths_B
+
+
+@dataclass(frozen=True, eq=False)
+class ScheduledPolicy:
+    """Writes as soon as the schedule allows it; ``value_B`` is 1."""
+
+    model: Transformer
+    schedule: Schedule
+    target_states: TargetStates
+
+    def least_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
+        return self.schedule(written_B, source_lengths_B)
+
+    def step(self, memory_BJD: Tensor, state: State) -> Step:
+        states_BD = newest_states(self.model, memory_BJD, state, self.target_states)
+        least_B = self.least_read(state.written_B, state.source_lengths_B)
+        return Step(
+            logits_BV=self.model.logits(states_BD),
+            write_B=state.read_B >= least_B,
+            value_B=torch.ones_like(state.read_B, dtype=torch.float32),
+        )
+
+
+def numeric_knob(method: str, knob: Knob, what: str) -> float:
+    """The knob as a number; ``what`` says which number the method has for a knob."""
+    if isinstance(knob, str):
+        raise SimtError(
+            f"the knob of {method} is {what}, not {knob!r}: "
+            f"correct `knobs` of {method} in params.yaml"
+        )
+    return knob

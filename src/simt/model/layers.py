@@ -1,0 +1,213 @@
+"""The layers of a post-norm Transformer.
+
+Shapes: B sentences, T positions of the sequence being transformed, M source positions, D width,
+H heads, E width of a head, F width of the feed-forward layer.
+
+Projections of the same input are one matrix, because one large product is faster than three
+small ones; they are initialised as the separate matrices they stand for.
+"""
+
+import math
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
+
+import torch
+import torch.nn.functional as F  # noqa: N812 - everybody's name for it
+from torch import Tensor, nn
+
+from simt.settings import ModelSettings
+
+
+class AdapterShape(NamedTuple):
+    """A bottleneck of ``width`` in each layer: in the feed-forward block or behind the layer."""
+
+    width: int
+    place: Literal["ffn", "layer"]
+
+
+@runtime_checkable
+class Initialised(Protocol):
+    """A module that draws its own weights."""
+
+    def initialise(self, generator: torch.Generator) -> None: ...
+
+
+def split_heads(x_BTX: Tensor, parts: int, heads: int) -> tuple[Tensor, ...]:
+    """Cuts a projection into ``parts`` tensors of (B, H, T, E)."""
+    batch, length, width = x_BTX.shape
+    x_BTPHE = x_BTX.view(batch, length, parts, heads, width // (parts * heads))
+    return x_BTPHE.permute(2, 0, 3, 1, 4).unbind(0)
+
+
+def join_heads(x_BHTE: Tensor) -> Tensor:
+    """Undoes ``split_heads`` for one part: (B, T, D)."""
+    return x_BHTE.transpose(1, 2).flatten(2)
+
+
+def initialise_linear(linear: nn.Linear, generator: torch.Generator) -> None:
+    """torch's own initialisation of a linear map, from ``generator``."""
+    bound = 1 / math.sqrt(linear.in_features)
+    nn.init.uniform_(linear.weight, -bound, bound, generator=generator)
+    if linear.bias is not None:
+        nn.init.uniform_(linear.bias, -bound, bound, generator=generator)
+
+
+def initialise_projection(linear: nn.Linear, generator: torch.Generator) -> None:
+    """Xavier with gain 1/√2 for each square matrix that is stacked in ``linear``."""
+    initialise_linear(linear, generator)
+    for weight in linear.weight.view(-1, linear.in_features, linear.in_features):
+        nn.init.xavier_uniform_(weight, gain=1 / math.sqrt(2), generator=generator)
+
+
+def initialise_output(linear: nn.Linear, generator: torch.Generator) -> None:
+    """Xavier for the matrix behind the heads, no bias."""
+    nn.init.xavier_uniform_(linear.weight, generator=generator)
+    nn.init.zeros_(linear.bias)
+
+
+class SelfAttention(nn.Module):
+    """Multi-head attention of a sequence to itself."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query_key_value = nn.Linear(width, 3 * width)
+        self.output = nn.Linear(width, width)
+
+    def initialise(self, generator: torch.Generator) -> None:
+        initialise_projection(self.query_key_value, generator)
+        initialise_output(self.output, generator)
+
+    def forward(self, x_BTD: Tensor, mask: Tensor | None, is_causal: bool) -> Tensor:
+        """``mask`` hides positions, or ``is_causal`` those behind each row; never both."""
+        query, key, value = split_heads(self.query_key_value(x_BTD), 3, self.heads)
+        context_BHTE = F.scaled_dot_product_attention(
+            query, key, value, attn_mask=mask, is_causal=is_causal
+        )
+        return self.output(join_heads(context_BHTE))  # type: ignore[no-any-return]
+
+
+class CrossAttention(nn.Module):
+    """Multi-head attention of the target to the source.
+
+    There may be several sequences for each source, next to each other in the batch: they are
+    then read as one long sequence, so that keys and values are made once.
+    """
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(width, width)
+        self.key_value = nn.Linear(width, 2 * width)
+        self.output = nn.Linear(width, width)
+
+    def initialise(self, generator: torch.Generator) -> None:
+        initialise_projection(self.query, generator)
+        initialise_projection(self.key_value, generator)
+        initialise_output(self.output, generator)
+
+    def forward(self, x_BTD: Tensor, memory_BMD: Tensor, mask: Tensor | None) -> Tensor:
+        folded = x_BTD.view(memory_BMD.shape[0], -1, x_BTD.shape[2])
+        (query,) = split_heads(self.query(folded), 1, self.heads)
+        key, value = split_heads(self.key_value(memory_BMD), 2, self.heads)
+        context_BHTE = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        return self.output(join_heads(context_BHTE)).view(x_BTD.shape)  # type: ignore[no-any-return]
+
+
+class Adapter(nn.Module):
+    """A bottleneck around which the input passes unchanged; the identity when it is new."""
+
+    def __init__(self, width: int, bottleneck: int, has_norm: bool) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width) if has_norm else nn.Identity()
+        self.down = nn.Linear(width, bottleneck)
+        self.up = nn.Linear(bottleneck, width)
+
+    def initialise(self, generator: torch.Generator) -> None:
+        initialise_linear(self.down, generator)
+        nn.init.zeros_(self.up.weight)
+        nn.init.zeros_(self.up.bias)
+
+    def forward(self, x_BTD: Tensor) -> Tensor:
+        return x_BTD + self.up(F.relu(self.down(self.norm(x_BTD))))  # type: ignore[no-any-return]
+
+
+class FeedForward(nn.Module):
+    """Two linear maps with a ReLU between them, and an adapter behind them where asked for."""
+
+    def __init__(self, size: ModelSettings, adapter: AdapterShape | None) -> None:
+        super().__init__()
+        self.inner = nn.Linear(size.width, size.ffn)
+        self.outer = nn.Linear(size.ffn, size.width)
+        self.adapter = _adapter_at("ffn", size.width, adapter)
+
+    def initialise(self, generator: torch.Generator) -> None:
+        initialise_linear(self.inner, generator)
+        initialise_linear(self.outer, generator)
+
+    def forward(self, x_BTD: Tensor) -> Tensor:
+        hidden_BTF = F.relu(self.inner(x_BTD))
+        return self.adapter(self.outer(hidden_BTF))  # type: ignore[no-any-return]
+
+
+def _adapter_at(place: str, width: int, adapter: AdapterShape | None) -> nn.Module:
+    """The adapter that belongs at ``place``; nothing where none does."""
+    if adapter is None or adapter.place != place:
+        return nn.Identity()
+    return Adapter(width, adapter.width, has_norm=place == "layer")
+
+
+class Layer(nn.Module):
+    """What encoder and decoder layers share: self-attention, feed-forward, post-norm."""
+
+    def __init__(self, size: ModelSettings, dropout: float, adapter: AdapterShape | None) -> None:
+        super().__init__()
+        self.self_attention = SelfAttention(size.width, size.heads)
+        self.self_norm = nn.LayerNorm(size.width)
+        self.feed_forward = FeedForward(size, adapter)
+        self.final_norm = nn.LayerNorm(size.width)
+        self.dropout = nn.Dropout(dropout)
+        self.adapter = _adapter_at("layer", size.width, adapter)
+
+    def attend_to_self(self, x_BTD: Tensor, mask: Tensor | None, is_causal: bool) -> Tensor:
+        update = self.self_attention(x_BTD, mask, is_causal)
+        return self.self_norm(x_BTD + self.dropout(update))  # type: ignore[no-any-return]
+
+    def transform(self, x_BTD: Tensor) -> Tensor:
+        update = self.feed_forward(x_BTD)
+        return self.adapter(self.final_norm(x_BTD + self.dropout(update)))  # type: ignore[no-any-return]
+
+
+class EncoderLayer(Layer):
+    """Self-attention, then feed-forward."""
+
+    def forward(self, x_BMD: Tensor, mask: Tensor | None, is_causal: bool) -> Tensor:
+        return self.transform(self.attend_to_self(x_BMD, mask, is_causal))
+
+
+class DecoderLayer(Layer):
+    """Self-attention, attention to the source, then feed-forward."""
+
+    def __init__(self, size: ModelSettings, dropout: float, adapter: AdapterShape | None) -> None:
+        super().__init__(size, dropout, adapter)
+        self.cross_attention = self.make_cross_attention(size)
+        self.cross_norm = nn.LayerNorm(size.width)
+
+    def make_cross_attention(self, size: ModelSettings) -> nn.Module:
+        """The attention to the source; a method may have one of its own."""
+        return CrossAttention(size.width, size.heads)
+
+    def attend_to_source(self, x_BTD: Tensor, memory_BMD: Tensor, mask: Tensor | None) -> Tensor:
+        update = self.cross_attention(x_BTD, memory_BMD, mask)
+        return self.cross_norm(x_BTD + self.dropout(update))  # type: ignore[no-any-return]
+
+    def forward(
+        self,
+        x_BTD: Tensor,
+        memory_BMD: Tensor,
+        self_mask: Tensor | None,
+        cross_mask: Tensor | None,
+    ) -> Tensor:
+        """Without a ``self_mask``, each row sees the rows up to its own."""
+        x_BTD = self.attend_to_self(x_BTD, self_mask, is_causal=self_mask is None)
+        x_BTD = self.attend_to_source(x_BTD, memory_BMD, cross_mask)
+        return self.transform(x_BTD)

@@ -1,0 +1,154 @@
+"""The Transformer of methods.md §0.2.
+
+Shapes: B sentences, M source tokens, N target tokens, D width, V target vocabulary.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F  # noqa: N812 - everybody's name for it
+from torch import Tensor, nn
+
+from simt.corpus.ids import PAD
+from simt.model.layers import AdapterShape, DecoderLayer, EncoderLayer, Initialised
+from simt.model.masks import key_mask
+from simt.settings import Encoder, ModelSettings
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """How many ids each side has; ``is_joint`` if they are the same ids."""
+
+    source_size: int
+    target_size: int
+    is_joint: bool
+
+    def __post_init__(self) -> None:
+        assert not self.is_joint or self.source_size == self.target_size
+
+
+def sinusoids(length: int, width: int) -> Tensor:
+    """What is added at positions 0, 1, …: a sine half, then a cosine half, (length, width).
+
+    Counting starts at 2, behind the pad id, as in fairseq.
+    """
+    half = width // 2
+    frequencies = torch.exp(torch.arange(half) * (-math.log(10000) / max(half - 1, 1)))
+    angles = torch.arange(2, length + 2).unsqueeze(1) * frequencies
+    return torch.cat([angles.sin(), angles.cos()], dim=1)
+
+
+class Transformer(nn.Module):
+    """Encoder and decoder with one embedding for input and output.
+
+    ``encoder`` "uni" lets a source token see those up to its own, so that the encoding of a
+    prefix is a slice of the encoding of the whole; "bi" lets it see all tokens that are given.
+    Dropout draws from torch's global generator.
+    """
+
+    decoder_layer: ClassVar[type[DecoderLayer]] = DecoderLayer
+
+    def __init__(
+        self,
+        size: ModelSettings,
+        vocabulary: Vocabulary,
+        dropout: float,
+        encoder: Encoder,
+        adapter: AdapterShape | None = None,
+    ) -> None:
+        super().__init__()
+        self.encoder: Encoder = encoder
+        self.width = size.width
+        self.target_embedding_VD = nn.Parameter(torch.empty(vocabulary.target_size, size.width))
+        self.own_source_embedding_VD: nn.Parameter | None = None
+        if not vocabulary.is_joint:
+            self.own_source_embedding_VD = nn.Parameter(
+                torch.empty(vocabulary.source_size, size.width)
+            )
+        self.encoder_layers = nn.ModuleList(
+            EncoderLayer(size, dropout, adapter) for _ in range(size.encoder_layers)
+        )
+        self.decoder_layers = nn.ModuleList(
+            self.decoder_layer(size, dropout, adapter) for _ in range(size.decoder_layers)
+        )
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("positions_LD", sinusoids(256, size.width), persistent=False)
+        self.positions_LD: Tensor
+
+    def initialise(self, generator: torch.Generator) -> None:
+        """Draws all weights anew."""
+        for embedding_VD in (self.target_embedding_VD, self.own_source_embedding_VD):
+            if embedding_VD is not None:
+                nn.init.normal_(embedding_VD, std=self.width**-0.5, generator=generator)
+                nn.init.zeros_(embedding_VD[PAD])
+        for module in self.modules():
+            if module is not self and isinstance(module, Initialised):
+                module.initialise(generator)
+
+    @property
+    def source_embedding_VD(self) -> Tensor:
+        own = self.own_source_embedding_VD
+        return self.target_embedding_VD if own is None else own
+
+    def embed(self, ids_BT: Tensor, embedding_VD: Tensor) -> Tensor:
+        """Embeddings with positions; at pads no position is added."""
+        tokens_BTD = F.embedding(ids_BT, embedding_VD, padding_idx=PAD)
+        positions_BTD = self._positions(ids_BT.shape[1]) * (ids_BT != PAD).unsqueeze(2)
+        return torch.add(positions_BTD, tokens_BTD, alpha=math.sqrt(self.width))
+
+    def _positions(self, length: int) -> Tensor:
+        if length > self.positions_LD.shape[0]:
+            self.positions_LD = sinusoids(2 * length, self.width).to(self.positions_LD.device)
+        return self.positions_LD[:length]
+
+    def encode(
+        self, source_BM: Tensor, lengths_B: Tensor, self_mask: Tensor | None = None
+    ) -> Tensor:
+        """States of the first ``lengths_B`` source tokens, (B, M, D); states beyond are garbage.
+
+        Tokens beyond ``lengths_B``, pads or not yet read, have no influence on those within.
+        ``self_mask`` replaces the encoder's own mask.
+        """
+        x_BMD: Tensor = self.dropout(self.embed(source_BM, self.source_embedding_VD))
+        if self_mask is None and self.encoder == "bi":
+            self_mask = key_mask(lengths_B, source_BM.shape[1])
+        is_causal = self_mask is None and self.encoder == "uni"
+        for layer in self.encoder_layers:
+            x_BMD = layer(x_BMD, self_mask, is_causal)
+        return x_BMD
+
+    def decode(
+        self,
+        decoder_input_BN: Tensor,
+        memory_BMD: Tensor,
+        cross_mask: Tensor | None,
+        self_mask: Tensor | None = None,
+    ) -> Tensor:
+        """Top states of the decoder, one for each token to be predicted, (B, N, D).
+
+        ``cross_mask`` says which source states each row sees (``simt.model.masks``); without a
+        ``self_mask`` a row sees the rows up to its own, which also keeps pads on the right away.
+        There may be r inputs for each row of ``memory_BMD``, next to each other; ``cross_mask``
+        then has r·N rows, or 1.
+        """
+        embedded_BND = self.embed(decoder_input_BN, self.target_embedding_VD)
+        return self.decode_embedded(embedded_BND, memory_BMD, cross_mask, self_mask)
+
+    def decode_embedded(
+        self,
+        embedded_BND: Tensor,
+        memory_BMD: Tensor,
+        cross_mask: Tensor | None,
+        self_mask: Tensor | None = None,
+    ) -> Tensor:
+        """Like ``decode``, for input that is already embedded."""
+        x_BND: Tensor = self.dropout(embedded_BND)
+        for layer in self.decoder_layers:
+            x_BND = layer(x_BND, memory_BMD, self_mask, cross_mask)
+        return x_BND
+
+    def logits(self, states: Tensor) -> Tensor:
+        """Scores of all target tokens for states of any shape (…, D)."""
+        return F.linear(states, self.target_embedding_VD)
