@@ -3,10 +3,16 @@
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/corpus.smk"
+include: "workflow/rules/train.smk"
 
 
 # Targets: each is the plural noun of its folder below results/.
 rule corpora:
-    default_target: True
     input:
         [corpus_folder(pair, "bpe") / SETTINGS_FILE for pair in STUDY.runs],
+
+
+rule runs:
+    default_target: True
+    input:
+        [run.folder / SETTINGS_FILE for run in study_runs(STUDY)],

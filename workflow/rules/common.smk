@@ -7,7 +7,15 @@ from snakemake.exceptions import WorkflowError
 
 from simt.errors import SimtError
 from simt.params import load_params
-from simt.runs import SETTINGS_FILE, corpus_folder, corpus_settings
+from simt.runs import (
+    SETTINGS_FILE,
+    Run,
+    corpus_folder,
+    corpus_settings,
+    run_settings,
+    start_run,
+    study_runs,
+)
 
 try:
     PARAMS = load_params(
@@ -23,3 +31,6 @@ shell.prefix(f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH
 
 wildcard_constraints:
     pair="[a-z0-9][a-z0-9.-]*",
+    method="[a-z0-9][a-z0-9.-]*",
+    variant="[a-z0-9][a-z0-9.-]*",
+    seed="[0-9]+",

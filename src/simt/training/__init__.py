@@ -1,0 +1,1 @@
+"""Training: updates, time and checkpoints, for any method."""

@@ -1,0 +1,110 @@
+"""Checkpoints: a training killed at any moment goes on from the newest one that is whole.
+
+A checkpoint is a file of ``torch.save``, read with ``weights_only``: it can run no code. Such a
+file is a zip archive whose parts carry checksums, which torch does not look at and we do.
+"""
+
+import errno
+import re
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from simt.atomic import atomic_file
+from simt.errors import SimtError
+
+KEPT = 2  # the newest, and the one before it in case the newest is damaged
+_NAME = re.compile(r"update-(\d+)\.pt")
+
+
+def save_tensors(path: Path, values: dict[str, Any]) -> None:
+    """Write ``values`` whole or not at all; a full disk is an error with the remedy."""
+    try:
+        with atomic_file(path, "wb") as stream:
+            torch.save(values, stream)
+    except (OSError, RuntimeError) as error:
+        # torch turns a failed write into a RuntimeError; what matters is whether there is room.
+        free = shutil.disk_usage(path.parent).free
+        is_full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+        if not is_full and isinstance(error, RuntimeError) and free > 1 << 20:
+            raise
+        raise SimtError(
+            f"cannot write {path}: {error} ({free / 1e6:.0f} MB free). What was saved before is "
+            "intact: free some space and start the same command again."
+        ) from None
+
+
+def load_tensors(path: Path) -> dict[str, Any]:
+    """What ``save_tensors`` wrote; a damaged file is an error that names it."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()
+        if damaged is None:
+            values: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+            return values
+    except (zipfile.BadZipFile, RuntimeError, EOFError, KeyError, ValueError) as error:
+        damaged = str(error)
+    raise SimtError(f"{path} is damaged ({damaged}): delete it and make it again")
+
+
+def saved_updates(folder: Path) -> list[tuple[int, Path]]:
+    """The files of a folder by update, oldest first."""
+    found = [(_NAME.fullmatch(path.name), path) for path in folder.glob("update-*.pt")]
+    return sorted((int(match[1]), path) for match, path in found if match)
+
+
+class Checkpoints:
+    """The resumable states of one training, in a folder of its own."""
+
+    def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
+        self.folder = folder
+        self.say = say
+
+    def save(self, update: int, state: dict[str, Any]) -> None:
+        """Keep the state after ``update``, and the one before it."""
+        save_tensors(self.folder / f"update-{update}.pt", state)
+        for _, path in saved_updates(self.folder)[:-KEPT]:
+            path.unlink()
+
+    def newest(self) -> dict[str, Any] | None:
+        """The newest state that is whole, or None; a damaged one is named and passed over."""
+        for _, path in reversed(saved_updates(self.folder)):
+            try:
+                return load_tensors(path)
+            except SimtError as error:
+                self.say(f"{error}; going back to the checkpoint before it")
+                path.unlink()
+        return None
+
+
+class Snapshots:
+    """Weights kept along the way; the model is the mean of the last ``kept``."""
+
+    def __init__(self, folder: Path, kept: int) -> None:
+        self.folder = folder
+        self.kept = kept
+
+    def save(self, update: int, weights: dict[str, Any]) -> None:
+        """Keep the weights after ``update``, and the ones before it that the mean needs."""
+        save_tensors(self.folder / f"update-{update}.pt", weights)
+        for _, path in saved_updates(self.folder)[: -self.kept]:
+            path.unlink()
+
+    def go_back_to(self, update: int) -> None:
+        """Drop what was kept after ``update``: it will come again."""
+        for number, path in saved_updates(self.folder):
+            if number > update:
+                path.unlink()
+
+    def mean(self) -> dict[str, torch.Tensor]:
+        """The mean of the weights that are kept, in float32."""
+        saved = [load_tensors(path) for _, path in saved_updates(self.folder)]
+        assert saved, "a training ends with a snapshot"
+        return {
+            name: torch.stack([weights[name].float() for weights in saved]).mean(dim=0)
+            for name in saved[0]
+        }

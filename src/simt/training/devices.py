@@ -1,0 +1,97 @@
+"""The processes and devices that train one model together.
+
+Each process holds the whole model and takes its share of the micro-batches of an update; the
+gradients are summed once an update. That is what DistributedDataParallel does, less its hooks
+on ``forward``, which no method here goes through.
+"""
+
+import resource
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Devices:
+    """This process's place among ``world`` processes, and the device it computes on."""
+
+    rank: int
+    world: int
+    device: torch.device
+
+    @classmethod
+    def connect(cls, rank: int, world: int, local_rank: int) -> "Devices":
+        """Join the other processes, as torchrun started them; alone when ``world`` is 1."""
+        has_gpu = torch.cuda.is_available()
+        device = torch.device("cuda", local_rank) if has_gpu else torch.device("cpu")
+        if has_gpu:
+            torch.cuda.set_device(device)
+        if world > 1:
+            dist.init_process_group("nccl" if has_gpu else "gloo", rank=rank, world_size=world)
+        return cls(rank, world, device)
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this process writes files and speaks to the user."""
+        return self.rank == 0
+
+    def autocast(self, precision: Literal["fp32", "bf16"]) -> AbstractContextManager[object]:
+        """bf16 where a GPU has it; a CPU computes in fp32."""
+        if precision == "bf16" and self.device.type == "cuda":
+            return torch.autocast("cuda", dtype=torch.bfloat16)
+        return nullcontext()
+
+    def sum_values(self, values: list[float]) -> list[float]:
+        """Each value summed over the processes."""
+        if self.world == 1:
+            return values
+        tensor = torch.tensor(values, dtype=torch.float64, device=self.device)
+        dist.all_reduce(tensor)
+        return [float(value) for value in tensor]
+
+    def sum_by_name(self, values: Mapping[str, Tensor | float]) -> dict[str, float]:
+        """Values summed by name; a process without sentences may not know all names."""
+        mine = {name: float(value) for name, value in values.items()}
+        if self.world == 1:
+            return mine
+        everyones: list[dict[str, float]] = [{} for _ in range(self.world)]
+        dist.all_gather_object(everyones, mine)
+        names = dict.fromkeys(name for theirs in everyones for name in theirs)
+        return {name: sum(theirs.get(name, 0.0) for theirs in everyones) for name in names}
+
+    def peak_memory_mb(self) -> int:
+        """The most memory this process has held: of its GPU, or of the machine."""
+        if self.device.type == "cuda":
+            return torch.cuda.max_memory_allocated() >> 20
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+
+    def sum_gradients(self, model: nn.Module) -> None:
+        """The gradients of all processes, summed in one go."""
+        if self.world == 1:
+            return
+        gradients = list(_gradients(model))
+        flat = torch.cat([gradient.flatten() for gradient in gradients])
+        dist.all_reduce(flat)
+        start = 0
+        for gradient in gradients:
+            gradient.copy_(flat[start : start + gradient.numel()].view_as(gradient))
+            start += gradient.numel()
+
+    def wait_for_all(self) -> None:
+        """Go on when every process has come here."""
+        if self.world > 1:
+            dist.barrier()
+
+
+def _gradients(model: nn.Module) -> Iterable[Tensor]:
+    """The gradient of every trainable parameter; zero where this process had no sentence."""
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+            yield parameter.grad

@@ -1,0 +1,134 @@
+"""A run from its settings to its folder: the model, its record, and how it was made."""
+
+import hashlib
+import json
+import platform
+import shutil
+import subprocess
+import time
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from simt.atomic import atomic_file
+from simt.corpus.bpe import open_vocabularies
+from simt.corpus.ids import EncodedSplit
+from simt.errors import SimtError
+from simt.methods import METHODS, Method, load_offline
+from simt.model.transformer import Transformer, Vocabulary
+from simt.settings import METHOD_SETTINGS, RunSettings
+from simt.training.checkpoint import load_tensors, save_tensors
+from simt.training.corpus import TrainingCorpus
+from simt.training.devices import Devices
+from simt.training.loop import Objective, Training
+
+MODEL_FILE = "model.pt"
+
+
+def train_run(
+    settings: RunSettings,
+    corpus: Path,
+    start: Path | None,
+    to: Path,
+    devices: Devices,
+    checkpoint_minutes: float,
+) -> None:
+    """Train one run, or go on with it, and write its folder; what can be resumed is in work/.
+
+    ``corpus`` is a bpe/ folder, ``start`` the folder of the run whose weights this one begins
+    with. Raises TrainingStopped when asked to stop; the same call then goes on.
+    """
+    started = time.time()
+    method = _method(settings)
+    model = _build(settings, method, corpus, start)
+    work = to / "work" / hashlib.sha256(settings.as_json().encode()).hexdigest()[:16]
+    training = Training(
+        name=f"{settings.pair}/{settings.method}/{settings.variant}/seed{settings.seed}",
+        settings=settings.training,
+        seed=settings.seed,
+        model=model,
+        objective=Objective(partial(method.loss, model), partial(method.validation_loss, model)),
+        corpus=_open_corpus(settings, corpus),
+        devices=devices,
+        work=work,
+        checkpoint_minutes=checkpoint_minutes,
+    )
+    weights = training.run()
+    model.load_state_dict(weights)
+    validation = training.validation_losses()
+    if devices.is_first:
+        save_tensors(to / MODEL_FILE, weights)
+        shutil.copyfile(work / "history.jsonl", to / "history.jsonl")
+        report = _report(settings, training, validation, time.time() - started)
+        with atomic_file(to / "run.json") as stream:
+            json.dump(report, stream, indent=2)
+            stream.write("\n")
+        shutil.rmtree(to / "work")
+
+
+def open_model(settings: RunSettings, corpus: Path, run: Path) -> tuple[Method, Transformer]:
+    """The method of a finished run and its averaged model, ready to translate."""
+    method = _method(settings)
+    model = _build(settings, method, corpus, start=None)
+    model.load_state_dict(load_tensors(run / MODEL_FILE))
+    return method, model.eval()
+
+
+def _method(settings: RunSettings) -> Method:
+    own = METHOD_SETTINGS[settings.method].of(settings.method_settings)
+    return METHODS[settings.method](own, settings.training.label_smoothing)
+
+
+def _build(settings: RunSettings, method: Method, corpus: Path, start: Path | None) -> Transformer:
+    source, target = open_vocabularies(corpus)
+    vocabulary = Vocabulary(len(source), len(target), is_joint=source is target)
+    generator = torch.Generator().manual_seed(settings.seed)
+    model = method.build(settings.model, vocabulary, settings.training.dropout, generator)
+    if start is not None:
+        unmatched = load_offline(model, load_tensors(start / MODEL_FILE))
+        if unmatched.unexpected:
+            raise SimtError(f"{start / MODEL_FILE} has weights that are no use here: {unmatched}")
+    return model
+
+
+def _open_corpus(settings: RunSettings, corpus: Path) -> TrainingCorpus:
+    train, valid = EncodedSplit.open(corpus, "train"), EncodedSplit.open(corpus, "valid")
+    return TrainingCorpus(train, valid, settings.training, settings.seed)
+
+
+def _report(
+    settings: RunSettings, training: Training, validation: dict[str, float], seconds: float
+) -> dict[str, Any]:
+    """How the run was made. No host names, no paths."""
+    model = training.model
+    return {
+        "commit": _commit(),
+        "revision": settings.revision,
+        "versions": {name: version(name) for name in ("simt", "torch", "numpy")},
+        "python": platform.python_version(),
+        "device": training.devices.device.type,
+        "devices": training.devices.world,
+        "parameters": sum(weight.numel() for weight in model.parameters()),
+        "trained_parameters": sum(w.numel() for w in model.parameters() if w.requires_grad),
+        "updates": training.position.update,
+        "target_tokens": training.position.tokens,
+        "training_seconds": round(training.position.seconds, 1),
+        "last_start_seconds": round(seconds, 1),
+        "left_out_pairs": training.corpus.left_out,
+        "validation": validation,
+    }
+
+
+def _commit() -> str | None:
+    """The commit of the code, with a mark if it was changed since; None outside of git."""
+    try:
+        done = subprocess.run(
+            ["git", "describe", "--always", "--abbrev=40", "--dirty"],
+            cwd=Path(__file__).parent, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()

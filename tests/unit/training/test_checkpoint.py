@@ -1,0 +1,104 @@
+"""Checkpoints are whole or not there, and run no code."""
+
+import errno
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from simt.errors import SimtError
+from simt.training.checkpoint import Checkpoints, Snapshots, load_tensors, save_tensors
+
+
+def checkpoints(folder: Path) -> tuple[Checkpoints, list[str]]:
+    said: list[str] = []
+    return Checkpoints(folder, said.append), said
+
+
+def state(value: float) -> dict[str, Any]:
+    return {"weights": torch.full((1000,), value), "position": {"update": int(value)}}
+
+
+def test_newest_of_several_checkpoints_is_taken(tmp_path: Path) -> None:
+    folder, _ = checkpoints(tmp_path)
+    for update in (9, 10, 100):
+        folder.save(update, state(update))
+    assert folder.newest()["position"] == {"update": 100}  # type: ignore[index]
+
+
+def test_only_the_newest_and_the_one_before_are_kept(tmp_path: Path) -> None:
+    folder, _ = checkpoints(tmp_path)
+    for update in (1, 2, 3):
+        folder.save(update, state(update))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["update-2.pt", "update-3.pt"]
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "emptied"])
+def test_damaged_newest_checkpoint_falls_back_to_the_one_before_and_says_so(
+    damage: str, tmp_path: Path
+) -> None:
+    folder, said = checkpoints(tmp_path)
+    folder.save(1, state(1))
+    folder.save(2, state(2))
+    path = tmp_path / "update-2.pt"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF  # inside the tensor, where torch itself would not notice
+    cut = {"cut": content[:-200], "flipped": content, "emptied": b""}
+    path.write_bytes(cut[damage])
+    newest = folder.newest()
+    assert newest is not None
+    assert newest["position"] == {"update": 1}
+    assert len(said) == 1
+    assert "update-2.pt is damaged" in said[0]
+
+
+def test_no_checkpoint_is_none(tmp_path: Path) -> None:
+    assert checkpoints(tmp_path / "nothing")[0].newest() is None
+
+
+class Evil:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Path.touch, (Path("executed"),))
+
+
+def test_checkpoint_file_runs_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "evil.pt"
+    torch.save({"weights": Evil()}, path)
+    with pytest.raises((SimtError, pickle.UnpicklingError)):
+        load_tensors(path)
+    assert not (tmp_path / "executed").exists()
+
+
+def test_full_disk_is_told_and_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "model.pt"
+    save_tensors(path, state(1))
+
+    def fails(values: Any, stream: Any) -> None:
+        stream.write(b"half of it")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(torch, "save", fails)
+    with pytest.raises(SimtError, match="intact: free some space"):
+        save_tensors(path, state(2))
+    assert load_tensors(path)["position"] == {"update": 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["model.pt"]
+
+
+def test_mean_of_snapshots_is_that_of_the_last_ones(tmp_path: Path) -> None:
+    snapshots = Snapshots(tmp_path, kept=2)
+    for update, value in ((1, 100.0), (2, 1.0), (3, 4.0)):
+        snapshots.save(update, {"weight": torch.full((3,), value)})
+    assert snapshots.mean()["weight"].tolist() == [2.5, 2.5, 2.5]
+
+
+def test_snapshots_after_the_checkpoint_are_dropped_on_going_back(tmp_path: Path) -> None:
+    snapshots = Snapshots(tmp_path, kept=5)
+    for update in (1, 2, 3):
+        snapshots.save(update, {"weight": torch.full((3,), float(update))})
+    snapshots.go_back_to(2)
+    assert snapshots.mean()["weight"].tolist() == [1.5, 1.5, 1.5]
