@@ -101,7 +101,7 @@ class Training:
         interval = Interval()
         with bar, StopRequest() as request:
             while not self.position.is_final:
-                must_stop = self._update(interval, request.is_made)
+                must_stop = self._update(interval, request)
                 if self._is_due(math.ceil(self.settings.updates / HISTORY_ROWS)):
                     bar.set_postfix_str(self._record(interval), refresh=False)
                     interval = Interval()
@@ -113,7 +113,7 @@ class Training:
 
     # --- an update ------------------------------------------------------------------------------
 
-    def _update(self, interval: Interval, is_asked_to_stop: bool) -> bool:
+    def _update(self, interval: Interval, request: StopRequest) -> bool:
         """Change the weights once; says whether any process was asked to stop."""
         started = time.perf_counter()
         position, update = self.position, self.position.update + 1
@@ -128,7 +128,7 @@ class Training:
             total += loss.total.detach()
             interval.add_parts(loss.parts)
         self.devices.sum_gradients(self.model)
-        loss_sum, stops = self.devices.sum_values([float(total), float(is_asked_to_stop)])
+        loss_sum, stops = self.devices.sum_values([float(total), float(request.is_made)])
         norm = self._optimise(update, loss_sum / tokens)
         self._advance(tokens, time.perf_counter() - started)
         interval.add_update(loss_sum, tokens, norm)
