@@ -1,0 +1,1 @@
+"""From instances to numbers: quality, latency, policy, significance; no model is loaded here."""

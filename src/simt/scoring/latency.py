@@ -1,0 +1,342 @@
+"""Latency: AL, LAAL, AP, DAL, CW and the longest wait, under every definition in use.
+
+``delays[i]`` (g) is how many source units had been read when target unit i was written, X the
+source length, Y the target length. methods.md §12.1 has the formulas and who counts what:
+
+- ``bpe_eos_hyp``: tokens, EOS counted on both sides, Y = what was written. The paper's.
+- ``bpe_noeos_hyp``: tokens without EOS; a delay never exceeds the source without EOS.
+- ``word_ref``: words, Y = words of the reference. SimulEval's.
+
+Degenerate sentences, in every definition:
+
+- Nothing was written, or there was nothing to read: the sentence has no latency. It is left out
+  of the mean (SimulEval does so, too) and counted in ``Score.empty``. Where EOS counts, an empty
+  output is one token and has a latency.
+- The output ended before the source did: every written unit counts in AL; CW divides the last
+  delay, not the whole source (HMT's code divides the whole source).
+- The whole source first: AL is X, whatever was written. One unit: AL is its delay.
+- SimulEval counts an empty reference as one word, and one more word for each extra blank.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import isnan, nan
+from typing import Literal, NamedTuple
+
+from simt.errors import SimtError
+from simt.instances import Instance, Number, Unit
+from simt.scoring.scores import Score, make_signature
+
+Mode = Literal["bpe_eos_hyp", "bpe_noeos_hyp", "word_ref"]
+
+
+# --- one sentence -------------------------------------------------------------------------------
+
+
+def average_lagging(
+    delays: Sequence[Number], source_length: Number, target_length: Number
+) -> float:
+    """Mean number of source units the hypothesis trails an ideal translator by.
+
+    Ma et al. (2019). Units after the first one written with the whole source read do not count.
+    """
+    slope = source_length / target_length
+    lag = 0.0
+    for written, delay in enumerate(delays):
+        lag += delay - written * slope
+        if delay >= source_length:
+            return lag / (written + 1)
+    return lag / len(delays)
+
+
+def length_adaptive_average_lagging(
+    delays: Sequence[Number], source_length: Number, target_length: Number
+) -> float:
+    """Average lagging behind a translator that writes as much as the longer of both.
+
+    Polák et al. (2022), Papi et al. (2022): writing too much does not lower it.
+    """
+    return average_lagging(delays, source_length, max(len(delays), target_length))
+
+
+def average_proportion(
+    delays: Sequence[Number], source_length: Number, target_length: Number
+) -> float:
+    """Mean share of the source that had been read at each target unit.
+
+    Cho and Esipova (2016). With the length of a shorter reference it can exceed 1.
+    """
+    return sum(delays) / (source_length * target_length)
+
+
+def differentiable_average_lagging(delays: Sequence[Number], source_length: Number) -> float:
+    """Average lagging in which every unit also takes the time of X / Y to write.
+
+    Cherry and Foster (2019); always with the length of what was written. The official SM² and
+    ITST code cuts off the fractions at each step and gives less.
+    """
+    slope = source_length / len(delays)
+    lag, paced = 0.0, 0.0
+    for written, delay in enumerate(delays):
+        paced = max(delay, paced + slope) if written else delay
+        lag += paced - written * slope
+    return lag / len(delays)
+
+
+def waits(delays: Sequence[Number]) -> list[Number]:
+    """The lengths of the runs of READs, each ended by a WRITE."""
+    steps = [after - before for before, after in pairwise([0, *delays])]
+    return [step for step in steps if step > 0]
+
+
+def consecutive_wait(delays: Sequence[Number]) -> float:
+    """Mean length of a run of READs (Gu et al. 2017)."""
+    runs = waits(delays)
+    return sum(runs) / len(runs) if runs else 0.0
+
+
+def longest_wait(delays: Sequence[Number]) -> float:
+    """Length of the longest run of READs."""
+    return float(max(waits(delays), default=0))
+
+
+# --- definitions --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What is counted: units, EOS, whose length Y is, and whether computing takes time."""
+
+    unit: Literal["token", "word"]
+    eos: Literal["both", "no"]
+    length: Literal["hyp", "ref"]
+    is_computation_aware: bool = False
+
+
+MODES: dict[Mode, Definition] = {
+    "bpe_eos_hyp": Definition("token", "both", "hyp"),
+    "bpe_noeos_hyp": Definition("token", "no", "hyp"),
+    "word_ref": Definition("word", "no", "ref"),
+}
+DEFINITIONS = (
+    *MODES.values(),
+    Definition("word", "no", "hyp"),
+    Definition("token", "both", "ref"),
+    Definition("token", "no", "ref"),
+    Definition("word", "no", "ref", is_computation_aware=True),
+    Definition("word", "no", "hyp", is_computation_aware=True),
+)
+
+
+class Lengths(NamedTuple):
+    """What the formulas get: delays, X, the reference's length (None: not known)."""
+
+    delays: Sequence[Number]
+    source: Number
+    reference: int | None
+
+
+def lengths_of(instance: Instance, definition: Definition) -> Lengths:
+    """The delays and lengths of a sentence under a definition; see ``why_not`` before."""
+    if definition.unit == "word":
+        delays = instance.elapsed if definition.is_computation_aware else instance.delays
+        return Lengths(delays, instance.source_length, len(instance.reference.split(" ")))
+    assert instance.token_delays is not None
+    source, reference = len(instance.source_pieces), instance.reference_token_length
+    if definition.eos == "both":
+        return Lengths(instance.token_delays, source, reference)
+    capped = [min(delay, source - 1) for delay in instance.token_delays[:-1]]
+    return Lengths(capped, source - 1, None if reference is None else max(reference - 1, 1))
+
+
+class Metric(NamedTuple):
+    """A formula, and whose length it takes for Y: nobody's, the hypothesis's, the longer of both,
+    or that which the definition names.
+    """
+
+    name: str
+    length: Literal["none", "hyp", "max", "defined"]
+    compute: Callable[[Lengths, Number], float]
+
+
+METRICS = (
+    Metric("AL", "defined", lambda given, y: average_lagging(given.delays, given.source, y)),
+    Metric(
+        "LAAL",
+        "max",
+        lambda given, y: length_adaptive_average_lagging(given.delays, given.source, y),
+    ),
+    Metric("AP", "defined", lambda given, y: average_proportion(given.delays, given.source, y)),
+    Metric(
+        "DAL", "hyp", lambda given, _: differentiable_average_lagging(given.delays, given.source)
+    ),
+    Metric("CW", "none", lambda given, _: consecutive_wait(given.delays)),
+    Metric("MaxCW", "none", lambda given, _: longest_wait(given.delays)),
+)
+_METRICS = {metric.name: metric for metric in METRICS}
+
+
+def sentence_latency(instance: Instance, definition: Definition, metric: str = "AL") -> float:
+    """The latency of one sentence; not a number where it has none."""
+    given = lengths_of(instance, definition)
+    return _value(given, definition, _METRICS[metric])
+
+
+def _value(given: Lengths, definition: Definition, metric: Metric) -> float:
+    if not given.delays or not given.source:
+        return nan
+    target: Number = len(given.delays)
+    if _needs_reference(definition, metric):
+        assert given.reference is not None
+        target = given.reference
+    return metric.compute(given, target)
+
+
+def _needs_reference(definition: Definition, metric: Metric) -> bool:
+    return metric.length == "max" or (metric.length == "defined" and definition.length == "ref")
+
+
+# --- a set of sentences ---------------------------------------------------------------------------
+
+
+def latency_scores(
+    instances: Sequence[Instance], definition: Definition, unit: Unit = "word"
+) -> list[Score]:
+    """Every metric under one definition: the plain mean over sentences.
+
+    LAAL is left out where the reference's length in tokens is not known. ``unit`` is what the
+    delays of another system's file are counted in.
+    """
+    reason = why_not(instances, definition)
+    if reason is not None:
+        raise SimtError(reason)
+    given = [lengths_of(instance, definition) for instance in instances]
+    is_reference_known = all(lengths.reference is not None for lengths in given)
+    return [
+        _mean(instances, given, definition, metric, unit)
+        for metric in METRICS
+        if is_reference_known or not _needs_reference(definition, metric)
+        if not (definition.is_computation_aware and metric.length == "none")
+    ]
+
+
+def _mean(
+    instances: Sequence[Instance],
+    given: Sequence[Lengths],
+    definition: Definition,
+    metric: Metric,
+    unit: Unit,
+) -> Score:
+    values = [_value(lengths, definition, metric) for lengths in given]
+    defined = [value for value in values if not isnan(value)]
+    return Score(
+        name=column(metric.name, definition, unit),
+        value=sum(defined) / len(defined) if defined else None,
+        signature=signature(metric.name, definition, unit, _rate(instances, definition)),
+        sentences=len(instances),
+        empty=len(values) - len(defined),
+    )
+
+
+def column(metric: str, definition: Definition, unit: Unit = "word") -> str:
+    """The name of a latency in a table: ``al_token``, ``max_cw_word``, ``al_ca_word``."""
+    name = "max_cw" if metric == "MaxCW" else metric.lower()
+    aware = "_ca" if definition.is_computation_aware else ""
+    return f"{name}{aware}_{_unit_name(definition, unit)}"
+
+
+def signature(
+    metric: str, definition: Definition, unit: Unit = "word", rate: str | None = None
+) -> str:
+    """How a latency was computed, for example ``AL|unit:token|eos:both|length:hyp|ref:no|...``."""
+    chosen = _METRICS[metric].length
+    length = definition.length if chosen == "defined" else chosen
+    details = {
+        "unit": _unit_name(definition, unit),
+        "eos": definition.eos,
+        "length": "no" if length == "none" else length,
+        "ref": "first" if length in ("ref", "max") else "no",
+    }
+    if definition.is_computation_aware:
+        details["ca"] = rate or "elapsed"
+    return make_signature(metric, **details)
+
+
+def _unit_name(definition: Definition, unit: Unit) -> str:
+    return unit if definition.unit == "word" else definition.unit
+
+
+def _rate(instances: Sequence[Instance], definition: Definition) -> str | None:
+    """The rate of speech behind the elapsed times, where the file says it."""
+    if not definition.is_computation_aware:
+        return None
+    rates = {instance.ms_per_word for instance in instances}
+    rate = rates.pop() if len(rates) == 1 else None
+    return None if rate is None else f"{rate:g}ms"
+
+
+def why_not(instances: Sequence[Instance], definition: Definition) -> str | None:
+    """Why the instances have no latency under a definition, or None."""
+    if not instances:
+        return "there is no sentence"
+    if definition.unit == "token":
+        if any(instance.token_delays is None for instance in instances):
+            return "no latency in tokens: not every sentence has token_delays"
+        is_known = all(instance.reference_token_length is not None for instance in instances)
+        if definition.length == "ref" and not is_known:
+            return "no latency in tokens against references: reference_token_length is missing"
+    if definition.is_computation_aware:
+        if any(len(instance.elapsed) != len(instance.delays) for instance in instances):
+            return "no computation-aware latency: not every sentence has elapsed times"
+        if not any(any(instance.elapsed) for instance in instances):
+            return "no computation-aware latency: every elapsed time is 0"
+    return None
+
+
+class LatencyTable(NamedTuple):
+    """One log under every definition side by side, and which definitions it lacks the data for."""
+
+    rows: list[Score]
+    missing: list[str]
+
+
+def latency_table(instances: Sequence[Instance], unit: Unit = "word") -> LatencyTable:
+    """Every metric under every definition, each signature once."""
+    rows: dict[str, Score] = {}
+    missing: dict[str, None] = {}
+    for definition in DEFINITIONS:
+        reason = why_not(instances, definition)
+        if reason is not None:
+            missing[reason] = None
+            continue
+        for score in latency_scores(instances, definition, unit):
+            rows.setdefault(score.signature, score)
+    return LatencyTable(list(rows.values()), list(missing))
+
+
+def point_latencies(instances: Sequence[Instance], mode: Mode, unit: Unit = "word") -> list[Score]:
+    """The latencies of a point in both units: by ``mode``, and by the usual one in the other unit.
+
+    In a file without tokens, only words; its mode must then be ``word_ref``. Computation-aware
+    lagging is added where there are elapsed times.
+    """
+    chosen = MODES[mode]
+    other = MODES["word_ref" if chosen.unit == "token" else "bpe_eos_hyp"]
+    scores = latency_scores(instances, chosen, unit)
+    if why_not(instances, other) is None:
+        scores += latency_scores(instances, other, unit)
+    aware = replace(MODES["word_ref"], is_computation_aware=True)
+    if why_not(instances, aware) is None:
+        scores += latency_scores(instances, aware, unit)[:1]
+    return scores
+
+
+def main_column(mode: Mode, unit: Unit = "word") -> str:
+    """The column of average lagging under a mode: the x-axis of the figures."""
+    return column("AL", MODES[mode], unit)
+
+
+def sentence_latencies(instances: Iterable[Instance], mode: Mode) -> list[float]:
+    """Average lagging of every sentence; not a number where it has none."""
+    return [sentence_latency(instance, MODES[mode]) for instance in instances]

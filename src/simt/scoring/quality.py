@@ -1,0 +1,115 @@
+"""Quality by sacreBLEU: BLEU and chrF, cased, with signature, and what BLEU is a sum of.
+
+``detokenised`` compares text as people write it; ``tokenised`` compares the words before they were
+put together, which is what the official SM² evaluation does (methods.md §12.2).
+"""
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from simt.errors import SimtError
+from simt.instances import Instance
+from simt.scoring.scores import Score
+
+BleuText = Literal["detokenised", "tokenised"]
+Counts = npt.NDArray[np.int64]  # sentences x (length, reference length, 4 matches, 4 n-grams)
+Floats = npt.NDArray[np.float64]
+
+TOKENISER = "13a"
+ORDERS = 4
+
+
+class Texts(NamedTuple):
+    """Hypotheses, and as many streams of references as the sentence with most has."""
+
+    hypotheses: list[str]
+    references: list[list[str | None]]
+
+
+def texts_of(instances: Sequence[Instance], bleu_text: BleuText) -> Texts:
+    """What sacreBLEU compares; a sentence with fewer references has None in the last streams."""
+    if not instances:
+        raise SimtError("there is no sentence to score")
+    if any(instance.is_forced for instance in instances):
+        raise SimtError("the reference was forced on these instances: they have no quality")
+    if bleu_text == "detokenised":
+        hypotheses = [instance.prediction for instance in instances]
+        references = [instance.all_references for instance in instances]
+    else:
+        references = [_tokenised_references(instance) for instance in instances]
+        hypotheses = [instance.tokenised_prediction for instance in instances]
+    return Texts(hypotheses, [list(stream) for stream in zip_longest(*references)])
+
+
+def _tokenised_references(instance: Instance) -> tuple[str, ...]:
+    if instance.tokenised_references is None or instance.tokens is None:
+        raise SimtError(
+            f"sentence {instance.index} has no tokens or no tokenised_references; "
+            "score it with bleu_text: detokenised"
+        )
+    return instance.tokenised_references
+
+
+def quality_scores(
+    instances: Sequence[Instance], bleu_text: BleuText, tokeniser: str = TOKENISER
+) -> list[Score]:
+    """BLEU and chrF over all sentences; an empty output counts as such."""
+    from sacrebleu.metrics.chrf import CHRF
+
+    texts = texts_of(instances, bleu_text)
+    scores = []
+    metrics: dict[str, Any] = {"bleu": _bleu(tokeniser), "chrf": CHRF()}
+    for name, metric in metrics.items():
+        value = metric.corpus_score(texts.hypotheses, texts.references).score
+        signature = f"{name}|text:{bleu_text}|{metric.get_signature()}"
+        scores.append(Score(name, float(value), signature, len(instances)))
+    return scores
+
+
+def _bleu(tokeniser: str, **options: Any) -> Any:
+    from sacrebleu.metrics.bleu import BLEU
+
+    # force: tokenised text is meant where it is given, no need to warn.
+    return BLEU(tokenize=tokeniser, force=True, **options)
+
+
+# --- sufficient statistics ----------------------------------------------------------------------
+
+
+class BleuCounter:
+    """Counts matches of many systems against the same references, which are read only once.
+
+    The counts are sacreBLEU's own, by the function that its significance tests use.
+    """
+
+    def __init__(self, references: Sequence[Sequence[str | None]], tokeniser: str = TOKENISER):
+        self._bleu = _bleu(tokeniser, references=references)
+        self._sentences = len(references[0])
+
+    def count(self, hypotheses: Sequence[str]) -> Counts:
+        """One row a sentence; corpus BLEU is ``bleu_of`` their sum."""
+        assert len(hypotheses) == self._sentences
+        rows = self._bleu._extract_corpus_statistics(hypotheses, None)
+        return np.asarray(rows, dtype=np.int64)
+
+
+def bleu_of(sums: npt.NDArray[Any]) -> Floats:
+    """BLEU for each row of summed counts: sacreBLEU's with ``exp`` smoothing, for many at once.
+
+    An order without matches counts as half a match, the next one as a quarter, and so on; without
+    any n-gram of some order, or without any match at all, BLEU is 0.
+    """
+    sums = np.atleast_2d(sums).astype(np.float64)
+    length, reference_length = sums[:, 0], sums[:, 1]
+    matches, totals = sums[:, 2 : 2 + ORDERS], sums[:, 2 + ORDERS :]
+    is_zero = (totals == 0).any(axis=1) | ~matches.any(axis=1)
+    length, totals = np.maximum(length, 1), np.maximum(totals, 1)  # only where it is 0 anyway
+    halvings = np.cumsum(matches == 0, axis=1)
+    smoothed = np.where(matches > 0, matches, 0.5**halvings)
+    precision = np.exp(np.log(100 * smoothed / totals).sum(axis=1) / ORDERS)
+    brevity = np.exp(np.minimum(0.0, 1 - reference_length / length))
+    return np.where(is_zero, 0.0, precision * brevity)

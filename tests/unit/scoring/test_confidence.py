@@ -1,0 +1,101 @@
+"""Correlations of confidence and correctness are scipy's, at any size."""
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import stats
+
+from simt.errors import SimtError
+from simt.scoring.confidence import States, correlate, correlation_scores
+
+# Few values, so that there are ties.
+samples = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=30)
+
+
+def tau_b(pairs: list[tuple[int, int]]) -> float:
+    """Kendall's τ-b by looking at every pair of pairs."""
+    agree = ties_x = ties_y = 0
+    for (x, y), (v, w) in combinations(pairs, 2):
+        agree += int(np.sign(x - v) * np.sign(y - w))
+        ties_x += x == v
+        ties_y += y == w
+    total = len(pairs) * (len(pairs) - 1) // 2
+    return agree / float(np.sqrt((total - ties_x) * (total - ties_y)))
+
+
+@given(samples)
+def test_correlations_are_those_of_scipy_and_brute_force(pairs: list[tuple[int, int]]) -> None:
+    x, y = np.array(pairs, dtype=np.float64).T
+    assume(np.ptp(x) and np.ptp(y))
+    ours = correlate(x.astype(np.float32), y.astype(np.float32))
+    assert ours.pearson == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-9)
+    assert ours.spearman == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-9)
+    assert ours.kendall == pytest.approx(tau_b(pairs), abs=1e-9)
+
+
+def test_many_states_near_one_keep_their_correlation() -> None:
+    """Sums in single precision would lose it."""
+    rng = np.random.default_rng(0)
+    x = (1 - 1e-3 * rng.random(200_000)).astype(np.float32)
+    y = (x + 1e-3 * rng.normal(size=len(x))).astype(np.float32)
+    expected = stats.pearsonr(x.astype(np.float64), y.astype(np.float64)).statistic
+    assert correlate(x, y).pearson == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [0.5, 0.5, 0.5]])
+def test_what_never_varies_has_no_correlation(values: list[float]) -> None:
+    same = np.array(values, dtype=np.float32)
+    result = correlate(same, np.arange(len(values), dtype=np.float32))
+    assert (result.pearson, result.spearman, result.kendall) == (None, None, None)
+    assert result.states == len(values)
+
+
+def test_a_state_that_is_no_number_is_our_mistake() -> None:
+    with pytest.raises(ValueError, match="finite"):
+        correlate(np.array([np.nan, 1.0]), np.array([1.0, 2.0]))
+
+
+def test_states_are_collected_batch_by_batch_and_kept(tmp_path: Path) -> None:
+    states = States()
+    states.add(np.array([[0.1, 0.2], [0.3, 0.4]]), np.array([[1, 2], [3, 4]]))
+    states.add(np.array([0.5]), np.array([5]))
+    states.save(tmp_path / "states.npz")
+    confidence, correctness = States.load(tmp_path / "states.npz").arrays()
+    assert confidence == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])
+    assert correctness.tolist() == [1, 2, 3, 4, 5]
+    assert len(states) == 5
+
+
+def test_batches_must_fit_together() -> None:
+    with pytest.raises(ValueError, match="differ"):
+        States().add(np.zeros(2), np.zeros(3))
+
+
+def test_a_file_that_holds_no_states_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "states.npz"
+    with pytest.raises(SimtError, match="is missing"):
+        States.load(path)
+    path.write_bytes(b"nothing")
+    with pytest.raises(SimtError, match="not a file of states"):
+        States.load(path)
+    np.savez(path, other=np.zeros(2))
+    with pytest.raises(SimtError, match="not a file of states"):
+        States.load(path)
+    np.savez(path, confidence=np.array([print]), correctness=np.zeros(1))  # would be a pickle
+    with pytest.raises(SimtError, match="not a file of states"):
+        States.load(path)
+
+
+def test_correlations_are_scores_with_signatures() -> None:
+    scores = correlation_scores(correlate(np.array([1.0, 2.0]), np.array([1.0, 2.0])))
+    assert [score.name for score in scores] == [
+        "confidence_pearson",
+        "confidence_spearman",
+        "confidence_kendall",
+    ]
+    assert scores[2].signature.startswith("kendall-tau-b|over:states|")
+    assert [score.value for score in scores] == pytest.approx([1.0, 1.0, 1.0])

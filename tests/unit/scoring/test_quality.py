@@ -1,0 +1,122 @@
+"""BLEU and chrF are sacreBLEU's, and so are the sums that BLEU is made of."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+import sacrebleu
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from simt.errors import SimtError
+from simt.instances import Instance
+from simt.scoring.quality import BleuCounter, bleu_of, quality_scores, texts_of
+
+Make = Callable[..., Instance]
+
+sentences = st.lists(st.sampled_from(["a", "b", "c", "d.", "E"]), max_size=12).map(" ".join)
+corpora = st.lists(st.tuples(sentences, sentences), min_size=1, max_size=6)
+
+
+def score(instances: list[Instance], **options: Any) -> dict[str, float | None]:
+    options = {"bleu_text": "detokenised"} | options
+    return {one.name: one.value for one in quality_scores(instances, **options)}
+
+
+def test_scores_are_those_of_sacrebleu(make_tokens: Make) -> None:
+    hypotheses = ["The cat sat on the mat .", "A dog , a bone and a man .", ""]
+    references = ["The cat sat on a mat .", "A dog and a bone .", "Nothing ."]
+    instances = [
+        make_tokens("x", target, [1] * (len(target.split()) + 1), index=i, references=[reference])
+        for i, (target, reference) in enumerate(zip(hypotheses, references, strict=True))
+    ]
+    ours = score(instances)
+    assert ours["bleu"] == sacrebleu.corpus_bleu(hypotheses, [references], force=True).score
+    assert ours["chrf"] == sacrebleu.corpus_chrf(hypotheses, [references]).score
+
+
+def test_case_counts(make_tokens: Make) -> None:
+    one = make_tokens("x", "a b c d", [1] * 5, references=["A b c d e"])
+    same = make_tokens("x", "A b c d", [1] * 5, references=["A b c d e"])
+    assert (score([one])["bleu"] or 0) < (score([same])["bleu"] or 0)
+
+
+def test_signatures_say_what_was_compared(make_tokens: Make) -> None:
+    bleu, chrf = quality_scores([make_tokens("x", "a", [1, 1])], "detokenised")
+    assert bleu.signature.startswith("bleu|text:detokenised|nrefs:1|case:mixed|eff:no|tok:13a|")
+    assert "nc:6" in chrf.signature
+
+
+def test_every_reference_counts(make_tokens: Make) -> None:
+    references = ["e f g h", "a b c d"]
+    one = make_tokens("x", "a b c d", [1] * 5, references=references)
+    assert score([one])["bleu"] == pytest.approx(100)
+    assert "nrefs:2" in quality_scores([one], "detokenised")[0].signature
+
+
+def test_sentences_may_differ_in_the_number_of_references(make_tokens: Make) -> None:
+    two = make_tokens("x", "a b c d", [1] * 5, references=["e f", "a b c d"])
+    one = make_tokens("x", "a b c d", [1] * 5, index=1, references=["a b c d"])
+    assert score([two, one])["bleu"] == pytest.approx(100)
+    assert "nrefs:var" in quality_scores([two, one], "detokenised")[0].signature
+
+
+def test_tokenised_text_is_compared_in_words(make_tokens: Make) -> None:
+    one = make_tokens(
+        "x",
+        "don@@ 't go , he says",
+        [1] * 7,
+        prediction="don't go, he says",
+        references=["don't go, he says"],
+        tokenised_references=["don 't go , he says"],
+    )
+    texts = texts_of([one], "tokenised")
+    assert texts.hypotheses == ["don't go , he says"]
+    assert texts.references == [["don 't go , he says"]]
+    assert (score([one])["bleu"] or 0) > (score([one], bleu_text="tokenised")["bleu"] or 0)
+
+
+def test_tokenised_text_cannot_be_made_up(make_words: Make) -> None:
+    with pytest.raises(SimtError, match="bleu_text: detokenised"):
+        quality_scores([make_words([1], 1, 1)], "tokenised")
+
+
+def test_a_forced_reference_has_no_quality(make_tokens: Make) -> None:
+    with pytest.raises(SimtError, match="forced"):
+        quality_scores([make_tokens("x", "a", [1, 1], is_forced=True)], "detokenised")
+
+
+@given(corpora)
+@example([("", "")])
+@example([("", "a")])
+@example([("a", "")])
+@example([("a b c", "a b c")])
+@example([("a b c d. E a", "b a d. c")])
+def test_bleu_of_summed_counts_is_corpus_bleu(corpus: list[tuple[str, str]]) -> None:
+    hypotheses, references = map(list, zip(*corpus, strict=True))
+    counts = BleuCounter([references]).count(hypotheses)
+    expected = sacrebleu.corpus_bleu(hypotheses, [references], force=True).score
+    assert bleu_of(counts.sum(axis=0))[0] == pytest.approx(expected, abs=1e-9)
+
+
+def test_bleu_of_many_rows_is_that_of_each() -> None:
+    rng = Random(5)
+    references = [" ".join(rng.choices("abcdefgh", k=9)) for _ in range(8)]
+    hypotheses = [" ".join(rng.choices("abcdefgh", k=9)) for _ in range(8)]
+    counts = BleuCounter([references]).count(hypotheses)
+    rows = np.stack([counts[:3].sum(axis=0), counts[3:].sum(axis=0)])
+    each = [
+        sacrebleu.corpus_bleu(hypotheses[part], [references[part]], force=True).score
+        for part in (slice(None, 3), slice(3, None))
+    ]
+    assert bleu_of(rows) == pytest.approx(each)
+
+
+def test_counts_of_several_references_are_those_of_sacrebleu() -> None:
+    references: list[list[str | None]] = [["a b c d", "c d e"], ["b b b", None]]
+    hypotheses = ["a b b d", "c d e f"]
+    counts = BleuCounter(references).count(hypotheses)
+    expected = sacrebleu.corpus_bleu(hypotheses, references, force=True).score  # type: ignore[arg-type]
+    assert bleu_of(counts.sum(axis=0))[0] == pytest.approx(expected)
