@@ -1,0 +1,104 @@
+"""Trainings as processes: killed, asked to stop, and several at once."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simt.params import load_params
+from simt.runs import Run, run_settings
+from simt.settings import RunSettings
+
+BIN = Path(sys.executable).parent
+PARAMS = load_params(Path(__file__).parents[3] / "params.yaml", "tiny")
+
+pytestmark = pytest.mark.slow
+
+
+def settings_of(method: str, variant: str, **training: Any) -> RunSettings:
+    settings = run_settings(PARAMS, Run("tiny-deen", method, variant, 1))
+    changed = settings.training.model_dump(mode="json") | training
+    return RunSettings.of(settings.model_dump(mode="json") | {"training": changed})
+
+
+def command(settings: RunSettings, encoded: Path, to: Path) -> list[str]:
+    options = ["--settings", settings.as_json(), "--corpus", str(encoded), "--to", str(to)]
+    return [str(BIN / "simt"), "train", *options]
+
+
+def train(settings: RunSettings, encoded: Path, to: Path) -> None:
+    done = subprocess.run(command(settings, encoded, to), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def updates_begun(to: Path) -> int:
+    return sum(len(path.read_text().splitlines()) for path in to.glob("work/*/history.jsonl"))
+
+
+def kill_after(settings: RunSettings, encoded: Path, to: Path, updates: int) -> int | None:
+    """Start the training and end it when so many rows are written; None if it was too quick."""
+    process = subprocess.Popen(command(settings, encoded, to), stderr=subprocess.DEVNULL)
+    while process.poll() is None and updates_begun(to) < updates:
+        time.sleep(0.002)
+    process.kill()
+    code = process.wait()
+    return code if code < 0 else None
+
+
+def weights(to: Path) -> bytes:
+    return (to / "model.pt").read_bytes()
+
+
+@pytest.mark.parametrize(("method", "variant"), [("sm2", "bi"), ("itst", "uni")])
+def test_training_killed_at_random_moments_ends_with_the_same_bits(
+    method: str, variant: str, encoded: Path, tmp_path: Path
+) -> None:
+    settings = settings_of(method, variant, updates=60, snapshot_every_updates=7)
+    train(settings, encoded, tmp_path / "whole")
+    moments = random.Random(method).sample(range(2, 55), 3)
+    codes = [kill_after(settings, encoded, tmp_path / "killed", n) for n in sorted(moments)]
+    assert -signal.SIGKILL in codes
+    train(settings, encoded, tmp_path / "killed")
+    assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
+    left = sorted(path.name for path in (tmp_path / "killed").iterdir())
+    assert left == ["history.jsonl", "model.pt", "run.json", "settings.json"]
+
+
+def test_training_asked_to_stop_asks_for_a_retry_and_goes_on(encoded: Path, tmp_path: Path) -> None:
+    settings = settings_of("waitk", "k3", updates=4000, snapshot_every_updates=500)
+    process = subprocess.Popen(
+        command(settings, encoded, tmp_path), stderr=subprocess.PIPE, text=True
+    )
+    while process.poll() is None and updates_begun(tmp_path) < 2:
+        time.sleep(0.01)
+    process.terminate()
+    said = process.communicate()[1]
+    assert process.returncode == 75, said
+    assert "the same command goes on from there" in said
+    assert not (tmp_path / "model.pt").exists()
+    assert list(tmp_path.glob("work/*/checkpoints/update-*.pt"))
+
+
+def curve(to: Path) -> list[float]:
+    lines = (to / "history.jsonl").read_text().splitlines()
+    return [row["loss"] for row in map(json.loads, lines) if "loss" in row]
+
+
+@pytest.mark.parametrize(("method", "variant"), [("offline", "bi"), ("sm2", "uni")])
+def test_two_processes_have_the_loss_curve_of_one(
+    method: str, variant: str, encoded: Path, tmp_path: Path
+) -> None:
+    settings = settings_of(method, variant, updates=10, batch_tokens=800, micro_tokens=200)
+    train(settings, encoded, tmp_path / "one")
+    torchrun = [str(BIN / "torchrun"), "--standalone", "--nproc-per-node=2", "--no-python"]
+    both = [*torchrun, *command(settings, encoded, tmp_path / "two")]
+    done = subprocess.run(both, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert curve(tmp_path / "two") == pytest.approx(curve(tmp_path / "one"), rel=1e-4)
+    assert json.loads((tmp_path / "two" / "run.json").read_text())["devices"] == 2
