@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from simt.methods.losses import Loss, Smoothing, token_log_probs
 from simt.methods.policy import Knob, Policy, State, Step, TargetStates, numeric_knob
 from simt.model.batch import Batch
+from simt.model.cache import DecoderCache
 from simt.model.layers import initialise_linear
 from simt.model.masks import causal_mask, causal_mask_without_pads, visible_mask
 from simt.model.transformer import Transformer, Vocabulary
@@ -31,6 +32,12 @@ def state_mask(reads_BS: Tensor) -> Tensor:
     """A state sees the states before it that know no more source than it does, (B, 1, S, S)."""
     knows_no_more = reads_BS.unsqueeze(1) <= reads_BS.unsqueeze(2)
     return causal_mask(reads_BS.shape[1], reads_BS.device) & knows_no_more.unsqueeze(1)
+
+
+def some_states_mask(reads_BS: Tensor, states_BT: Tensor) -> Tensor:
+    """The rows of ``state_mask`` for some of the states, (B, 1, T, S)."""
+    knows_no_more = reads_BS.unsqueeze(1) <= reads_BS.gather(1, states_BT).unsqueeze(2)
+    return visible_mask(states_BT + 1, reads_BS.shape[1]) & knows_no_more.unsqueeze(1)
 
 
 class HmtModel(Transformer):
@@ -62,6 +69,31 @@ class HmtModel(Transformer):
             embedded_BSD, memory_BMD, cross_mask, state_mask(reads_BS)
         )
         return states_BSD.view(*reads_BNK.shape, self.width)
+
+    def decode_newest_states(
+        self,
+        decoder_input_BN: Tensor,
+        memory_BMD: Tensor,
+        reads_BNK: Tensor,
+        cache: DecoderCache,
+    ) -> Tensor:
+        """Top states of the newest token, (B, 1, K, D).
+
+        The input begins where the cache ends, but ``reads_BNK`` is of all tokens.
+        """
+        states = reads_BNK.shape[2]
+        embedded_BND = self.embed_target(decoder_input_BN, cache)
+        embedded_BTD = embedded_BND.repeat_interleave(states, dim=1)
+        cache = cache.repeated(states)
+        reads_BS, states_BT = reads_BNK.flatten(1), cache.positions(embedded_BTD.shape[1])
+        newest_BKD = self.decode_embedded(
+            embedded_BTD,
+            memory_BMD,
+            visible_mask(reads_BS.gather(1, states_BT), memory_BMD.shape[1]),
+            some_states_mask(reads_BS, states_BT),
+            cache,
+        )
+        return newest_BKD.unsqueeze(1)
 
     def selection_log_probs(
         self, states_BNKD: Tensor, memory_BMD: Tensor, reads_BNK: Tensor
@@ -187,17 +219,35 @@ class SelectionPolicy:
     def least_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
         return self.rule.least_read(written_B, source_lengths_B)
 
+    def kept_rows(self, written_B: Tensor, before_B: Tensor, read_B: Tensor) -> Tensor:
+        """A state that knew all that had been read may know more now, and hears from others."""
+        last_B = before_B - self.rule.settings.low - self.rule.settings.states
+        settled_B = torch.minimum((last_B + 1).clamp(min=0), written_B)
+        return torch.where(before_B == read_B, written_B, settled_B)
+
     def step(self, memory_BJD: Tensor, state: State) -> Step:
-        rows = state.decoder_input_BN.shape[1]
-        reads_BNK = state_reads(rows, state.read_B, self.rule.settings)
-        states_BNKD = self.model.decode_states(state.decoder_input_BN, memory_BJD, reads_BNK)
-        log_select_BNK, _ = self.model.selection_log_probs(states_BNKD, memory_BJD, reads_BNK)
-        select_BK = state.newest(log_select_BNK).exp()
+        sentences = torch.arange(len(state.read_B), device=state.read_B.device)
+        reads_BNK = state_reads(int(state.rows_BN.max()) + 1, state.read_B, self.rule.settings)
+        reads_B1K = reads_BNK[sentences, state.written_B].unsqueeze(1)
+        states_BKD = self.newest_states(memory_BJD, state, reads_BNK)
+        log_select_B1K, _ = self.model.selection_log_probs(
+            states_BKD.unsqueeze(1), memory_BJD, reads_B1K
+        )
+        select_BK = log_select_B1K.squeeze(1).exp()
         write_B, chosen_B = self.rule.decide(select_BK, state)
-        sentences = torch.arange(len(chosen_B), device=chosen_B.device)
-        states_BD = state.newest(states_BNKD)[sentences, chosen_B]
+        states_BD = states_BKD[sentences, chosen_B]
         newest_B = self.rule.newest_state(state).clamp(0, select_BK.shape[1] - 1)
         return Step(self.model.logits(states_BD), write_B, select_BK[sentences, newest_B])
+
+    def newest_states(self, memory_BJD: Tensor, state: State, reads_BNK: Tensor) -> Tensor:
+        """Top states of the next token, (B, K, D)."""
+        if state.cache is None:
+            states_BNKD = self.model.decode_states(state.decoder_input_BN, memory_BJD, reads_BNK)
+        else:
+            states_BNKD = self.model.decode_newest_states(
+                state.decoder_input_BN, memory_BJD, reads_BNK, state.cache
+            )
+        return state.newest(states_BNKD)
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,12 @@ from simt.methods.policy import (
     State,
     Step,
     TargetStates,
+    kept_rows,
     numeric_knob,
     whole_source,
 )
 from simt.model.batch import Batch
+from simt.model.cache import DecoderCache, LayerCache, Projection, take_rows
 from simt.model.layers import (
     CrossAttention,
     DecoderLayer,
@@ -62,19 +64,30 @@ class TransportAttention(CrossAttention):
         initialise_linear(self.information_query, generator)
         initialise_linear(self.information_key, generator)
 
-    def transport(self, x_BND: Tensor, memory_BMD: Tensor) -> Tensor:
+    def project(self, memory_BMD: Tensor) -> Projection:
+        return (*super().project(memory_BMD), self.information_key(memory_BMD))
+
+    def transport(
+        self, x_BND: Tensor, memory_BMD: Tensor, source: Projection | None = None
+    ) -> Tensor:
         """Information from source token j to target token i, one matrix for all heads."""
-        key_BMD: Tensor = self.information_key(memory_BMD)
+        key_BMD: Tensor = source[1] if source else self.information_key(memory_BMD)
         scores_BNM: Tensor = self.information_query(x_BND) @ key_BMD.mT
         scale = math.sqrt(x_BND.shape[2] // self.heads)
         return (scores_BNM.float() / scale).sigmoid() + TRANSPORT_FLOOR
 
     def attention(
-        self, x_BND: Tensor, memory_BMD: Tensor, mask: Tensor | None, transport_BNM: Tensor
+        self,
+        x_BND: Tensor,
+        memory_BMD: Tensor,
+        mask: Tensor | None,
+        transport_BNM: Tensor,
+        source: Projection | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Attention weights a·T / Σ a·T, which is softmax(scores + log T), and the values."""
         (query_BHNE,) = split_heads(self.query(x_BND), 1, self.heads)
-        key_BHME, value_BHME = split_heads(self.key_value(memory_BMD), 2, self.heads)
+        pairs_BMX = source[0] if source else self.key_value(memory_BMD)
+        key_BHME, value_BHME = split_heads(pairs_BMX, 2, self.heads)
         scores_BHNM = (query_BHNE @ key_BHME.mT).float() / math.sqrt(key_BHME.shape[3])
         scores_BHNM = scores_BHNM + transport_BNM.log().unsqueeze(1)
         if mask is not None:
@@ -82,19 +95,30 @@ class TransportAttention(CrossAttention):
         return scores_BHNM.softmax(3).to(value_BHME.dtype), value_BHME
 
     def with_transport(
-        self, x_BND: Tensor, memory_BMD: Tensor, mask: Tensor | None, threshold: float | None
+        self,
+        x_BND: Tensor,
+        memory_BMD: Tensor,
+        mask: Tensor | None,
+        threshold: float | None,
+        source: Projection | None = None,
     ) -> tuple[Tensor, Tensor]:
         """The attended source and the transport; a threshold hides what is not needed for it."""
-        transport_BNM = self.transport(x_BND, memory_BMD)
+        transport_BNM = self.transport(x_BND, memory_BMD, source)
         if threshold is not None:
             counts_BN = visible_counts(transport_BNM.detach(), threshold)
             needed = visible_mask(counts_BN, memory_BMD.shape[1])
             mask = needed if mask is None else needed & mask
-        weights_BHNM, value_BHME = self.attention(x_BND, memory_BMD, mask, transport_BNM)
+        weights_BHNM, value_BHME = self.attention(x_BND, memory_BMD, mask, transport_BNM, source)
         return self.output(join_heads(weights_BHNM @ value_BHME)), transport_BNM
 
-    def forward(self, x_BND: Tensor, memory_BMD: Tensor, mask: Tensor | None) -> Tensor:
-        return self.with_transport(x_BND, memory_BMD, mask, threshold=None)[0]
+    def forward(
+        self,
+        x_BND: Tensor,
+        memory_BMD: Tensor,
+        mask: Tensor | None,
+        source: Projection | None = None,
+    ) -> Tensor:
+        return self.with_transport(x_BND, memory_BMD, mask, None, source)[0]
 
 
 class TransportLayer(DecoderLayer):
@@ -109,11 +133,15 @@ class TransportLayer(DecoderLayer):
         memory_BMD: Tensor,
         self_mask: Tensor | None,
         cross_mask: Tensor | None,
+        cache: LayerCache | None,
         threshold: float | None,
     ) -> tuple[Tensor, Tensor]:
-        x_BND = self.attend_to_self(x_BND, self_mask, is_causal=self_mask is None)
+        x_BND = self.attend_to_self(x_BND, self_mask, self_mask is None, cache)
         attention = cast(TransportAttention, self.cross_attention)
-        update, transport_BNM = attention.with_transport(x_BND, memory_BMD, cross_mask, threshold)
+        source = None if cache is None else cache.source
+        update, transport_BNM = attention.with_transport(
+            x_BND, memory_BMD, cross_mask, threshold, source
+        )
         x_BND = self.cross_norm(x_BND + self.dropout(update))
         return self.transform(x_BND), transport_BNM
 
@@ -130,15 +158,19 @@ class ItstModel(Transformer):
         cross_mask: Tensor | None,
         self_mask: Tensor | None,
         threshold: float | None,
+        cache: DecoderCache | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Top states (B, N, D) and the transport of all layers (B, L, N, M)."""
-        x_BND = self.dropout(self.embed(decoder_input_BN, self.target_embedding_VD))
+        x_BND = self.dropout(self.embed_target(decoder_input_BN, cache))
+        calls = self.layer_calls(x_BND.shape[1], self_mask, cross_mask, cache)
         transports = []
-        for layer in self.decoder_layers:
+        for layer, call in zip(self.decoder_layers, calls, strict=True):
             x_BND, transport_BNM = cast(TransportLayer, layer).with_transport(
-                x_BND, memory_BMD, self_mask, cross_mask, threshold
+                x_BND, memory_BMD, *call, threshold
             )
             transports.append(transport_BNM)
+        if cache is not None:
+            transports[:-1] = [take_rows(each, cache.asked_BQ) for each in transports[:-1]]
         return x_BND, torch.stack(transports, dim=1)
 
 
@@ -223,10 +255,13 @@ class TransportPolicy:
     def least_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
         return self.rule.least_read(written_B, source_lengths_B)
 
+    def kept_rows(self, written_B: Tensor, before_B: Tensor, read_B: Tensor) -> Tensor:
+        return kept_rows(self.target_states, written_B, before_B, read_B)
+
     def step(self, memory_BJD: Tensor, state: State) -> Step:
         mask = key_mask(state.read_B, memory_BJD.shape[1])
         states_BND, transport_BLNJ = self.model.decode_with_transport(
-            state.decoder_input_BN, memory_BJD, mask, self_mask=None, threshold=None
+            state.decoder_input_BN, memory_BJD, mask, None, threshold=None, cache=state.cache
         )
         arrived_BL = self.rule.arrived(state.newest(transport_BLNJ.transpose(1, 2)), state.read_B)
         agreed_B = self.rule.agreed(arrived_BL)

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from simt.errors import SimtError
+from simt.model.cache import DecoderCache
 from simt.model.masks import key_mask, visible_mask
 from simt.model.transformer import Transformer
 
@@ -28,7 +29,8 @@ class State:
 
     ``decoder_input_BN`` is EOS and the tokens written so far, padded on the right; its row
     ``written_B`` predicts the next token. ``delays_BN[b, r]`` is how much had been read when
-    token r was written; from ``written_B`` on it has no meaning.
+    token r was written; from ``written_B`` on it has no meaning. With a ``cache``, the input
+    begins at the row ``cache.first_B``: those before are known.
     """
 
     decoder_input_BN: Tensor
@@ -36,6 +38,7 @@ class State:
     written_B: Tensor
     read_B: Tensor
     source_lengths_B: Tensor
+    cache: DecoderCache | None = None
 
     @property
     def is_complete_B(self) -> Tensor:
@@ -48,8 +51,21 @@ class State:
         last_B1 = (self.written_B - 1).clamp(min=0).unsqueeze(1)
         return self.delays_BN.gather(1, last_B1).squeeze(1) * (self.written_B > 0)
 
+    @property
+    def rows_BN(self) -> Tensor:
+        """Which rows the input is for, (B, N) or (1, N)."""
+        rows = self.decoder_input_BN.shape[1]
+        if self.cache is not None:
+            return self.cache.positions(rows)
+        return torch.arange(rows, device=self.written_B.device).unsqueeze(0)
+
     def newest(self, rows_BNX: Tensor) -> Tensor:
-        """The row of each sentence that predicts its next token; any number of axes behind N."""
+        """The row of each sentence that predicts its next token; any number of axes behind N.
+
+        With a cache, the model has given no other.
+        """
+        if self.cache is not None:
+            return rows_BNX[:, 0]
         return rows_BNX[torch.arange(rows_BNX.shape[0], device=rows_BNX.device), self.written_B]
 
 
@@ -76,6 +92,13 @@ class Policy(Protocol):
         """The fewest source tokens with which the next token could be written."""
         ...
 
+    def kept_rows(self, written_B: Tensor, before_B: Tensor, read_B: Tensor) -> Tensor:
+        """How many decoder rows are as they were when ``before_B`` source tokens had been read.
+
+        At most ``written_B``: the row of the next token is always computed.
+        """
+        ...
+
     def step(self, memory_BJD: Tensor, state: State) -> Step:
         """``memory_BJD`` encodes the first ``state.read_B`` tokens, ``read_B >= least_read``."""
         ...
@@ -89,11 +112,22 @@ def newest_states(
     if target_states == "recompute":
         mask = key_mask(state.read_B, width)
     else:
-        rows = torch.arange(state.decoder_input_BN.shape[1], device=memory_BJD.device)
-        is_written_BN = rows < state.written_B.unsqueeze(1)
-        visible_BN = torch.where(is_written_BN, state.delays_BN, state.read_B.unsqueeze(1))
+        rows_BN = state.rows_BN.expand_as(state.decoder_input_BN)
+        is_written_BN = rows_BN < state.written_B.unsqueeze(1)
+        delays_BN = state.delays_BN.gather(1, rows_BN)
+        visible_BN = torch.where(is_written_BN, delays_BN, state.read_B.unsqueeze(1))
         mask = visible_mask(visible_BN, width)
-    return state.newest(model.decode(state.decoder_input_BN, memory_BJD, mask))
+    states_BND = model.decode(state.decoder_input_BN, memory_BJD, mask, cache=state.cache)
+    return state.newest(states_BND)
+
+
+def kept_rows(
+    target_states: TargetStates, written_B: Tensor, before_B: Tensor, read_B: Tensor
+) -> Tensor:
+    """All rows are kept if they are frozen, or if nothing was read."""
+    if target_states == "frozen":
+        return written_B
+    return written_B * (before_B == read_B)
 
 
 def whole_source(written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
@@ -111,6 +145,9 @@ class ScheduledPolicy:
 
     def least_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
         return self.schedule(written_B, source_lengths_B)
+
+    def kept_rows(self, written_B: Tensor, before_B: Tensor, read_B: Tensor) -> Tensor:
+        return kept_rows(self.target_states, written_B, before_B, read_B)
 
     def step(self, memory_BJD: Tensor, state: State) -> Step:
         states_BD = newest_states(self.model, memory_BJD, state, self.target_states)

@@ -19,6 +19,7 @@ from simt.methods.policy import (
     State,
     Step,
     TargetStates,
+    kept_rows,
     newest_states,
     numeric_knob,
     whole_source,
@@ -137,6 +138,9 @@ class ConfidencePolicy:
 
     def least_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
         return self.rule.least_read(written_B, source_lengths_B)
+
+    def kept_rows(self, written_B: Tensor, before_B: Tensor, read_B: Tensor) -> Tensor:
+        return kept_rows(self.target_states, written_B, before_B, read_B)
 
     def step(self, memory_BJD: Tensor, state: State) -> Step:
         states_BD = newest_states(self.model, memory_BJD, state, self.target_states)

@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - everybody's name for it
 from torch import Tensor, nn
 
+from simt.model.cache import LayerCache, Projection
 from simt.settings import ModelSettings
 
 
@@ -77,9 +78,19 @@ class SelfAttention(nn.Module):
         initialise_projection(self.query_key_value, generator)
         initialise_output(self.output, generator)
 
-    def forward(self, x_BTD: Tensor, mask: Tensor | None, is_causal: bool) -> Tensor:
-        """``mask`` hides positions, or ``is_causal`` those behind each row; never both."""
-        query, key, value = split_heads(self.query_key_value(x_BTD), 3, self.heads)
+    def forward(
+        self, x_BTD: Tensor, mask: Tensor | None, is_causal: bool, cache: LayerCache | None = None
+    ) -> Tensor:
+        """``mask`` hides positions, or ``is_causal`` those behind each row; never both.
+
+        With a ``cache``, the rows that it knows are seen, too, and those it asks for are given.
+        """
+        if cache is None:
+            query, key, value = split_heads(self.query_key_value(x_BTD), 3, self.heads)
+        else:
+            query_BTD, pairs_BTX = self.query_key_value(x_BTD).tensor_split([x_BTD.shape[2]], 2)
+            (query,) = split_heads(cache.ask(query_BTD), 1, self.heads)
+            key, value = split_heads(cache.extend(pairs_BTX), 2, self.heads)
         context_BHTE = F.scaled_dot_product_attention(
             query, key, value, attn_mask=mask, is_causal=is_causal
         )
@@ -105,10 +116,22 @@ class CrossAttention(nn.Module):
         initialise_projection(self.key_value, generator)
         initialise_output(self.output, generator)
 
-    def forward(self, x_BTD: Tensor, memory_BMD: Tensor, mask: Tensor | None) -> Tensor:
+    def project(self, memory_BMD: Tensor) -> Projection:
+        """What is made of the source whoever looks at it: keys and values."""
+        return (self.key_value(memory_BMD),)
+
+    def forward(
+        self,
+        x_BTD: Tensor,
+        memory_BMD: Tensor,
+        mask: Tensor | None,
+        source: Projection | None = None,
+    ) -> Tensor:
+        """``source`` is what ``project`` made of the memory, if that is known."""
+        (pairs_BMX,) = source or self.project(memory_BMD)
         folded = x_BTD.view(memory_BMD.shape[0], -1, x_BTD.shape[2])
         (query,) = split_heads(self.query(folded), 1, self.heads)
-        key, value = split_heads(self.key_value(memory_BMD), 2, self.heads)
+        key, value = split_heads(pairs_BMX, 2, self.heads)
         context_BHTE = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         return self.output(join_heads(context_BHTE)).view(x_BTD.shape)  # type: ignore[no-any-return]
 
@@ -168,8 +191,12 @@ class Layer(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.adapter = _adapter_at("layer", size.width, adapter)
 
-    def attend_to_self(self, x_BTD: Tensor, mask: Tensor | None, is_causal: bool) -> Tensor:
-        update = self.self_attention(x_BTD, mask, is_causal)
+    def attend_to_self(
+        self, x_BTD: Tensor, mask: Tensor | None, is_causal: bool, cache: LayerCache | None = None
+    ) -> Tensor:
+        update = self.self_attention(x_BTD, mask, is_causal, cache)
+        if cache is not None:
+            x_BTD = cache.ask(x_BTD)
         return self.self_norm(x_BTD + self.dropout(update))  # type: ignore[no-any-return]
 
     def transform(self, x_BTD: Tensor) -> Tensor:
@@ -196,8 +223,15 @@ class DecoderLayer(Layer):
         """The attention to the source; a method may have one of its own."""
         return CrossAttention(size.width, size.heads)
 
-    def attend_to_source(self, x_BTD: Tensor, memory_BMD: Tensor, mask: Tensor | None) -> Tensor:
-        update = self.cross_attention(x_BTD, memory_BMD, mask)
+    def attend_to_source(
+        self,
+        x_BTD: Tensor,
+        memory_BMD: Tensor,
+        mask: Tensor | None,
+        cache: LayerCache | None = None,
+    ) -> Tensor:
+        source = None if cache is None else cache.source
+        update = self.cross_attention(x_BTD, memory_BMD, mask, source)
         return self.cross_norm(x_BTD + self.dropout(update))  # type: ignore[no-any-return]
 
     def forward(
@@ -206,8 +240,9 @@ class DecoderLayer(Layer):
         memory_BMD: Tensor,
         self_mask: Tensor | None,
         cross_mask: Tensor | None,
+        cache: LayerCache | None = None,
     ) -> Tensor:
         """Without a ``self_mask``, each row sees the rows up to its own."""
-        x_BTD = self.attend_to_self(x_BTD, self_mask, is_causal=self_mask is None)
-        x_BTD = self.attend_to_source(x_BTD, memory_BMD, cross_mask)
+        x_BTD = self.attend_to_self(x_BTD, self_mask, self_mask is None, cache)
+        x_BTD = self.attend_to_source(x_BTD, memory_BMD, cross_mask, cache)
         return self.transform(x_BTD)

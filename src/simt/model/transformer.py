@@ -4,6 +4,7 @@ Shapes: B sentences, M source tokens, N target tokens, D width, V target vocabul
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,6 +13,7 @@ import torch.nn.functional as F  # noqa: N812 - everybody's name for it
 from torch import Tensor, nn
 
 from simt.corpus.ids import PAD
+from simt.model.cache import DecoderCache, LayerCall
 from simt.model.layers import AdapterShape, DecoderLayer, EncoderLayer, Initialised
 from simt.model.masks import key_mask
 from simt.settings import Encoder, ModelSettings
@@ -92,10 +94,16 @@ class Transformer(nn.Module):
         own = self.own_source_embedding_VD
         return self.target_embedding_VD if own is None else own
 
-    def embed(self, ids_BT: Tensor, embedding_VD: Tensor) -> Tensor:
-        """Embeddings with positions; at pads no position is added."""
+    def embed(
+        self, ids_BT: Tensor, embedding_VD: Tensor, positions_BT: Tensor | None = None
+    ) -> Tensor:
+        """Embeddings with positions, if not given 0, 1, …; at pads no position is added."""
         tokens_BTD = F.embedding(ids_BT, embedding_VD, padding_idx=PAD)
-        positions_BTD = self._positions(ids_BT.shape[1]) * (ids_BT != PAD).unsqueeze(2)
+        if positions_BT is None:
+            positions_BTD = self._positions(ids_BT.shape[1])
+        else:
+            positions_BTD = self._positions(int(positions_BT.max()) + 1)[positions_BT]
+        positions_BTD = positions_BTD * (ids_BT != PAD).unsqueeze(2)
         return torch.add(positions_BTD, tokens_BTD, alpha=math.sqrt(self.width))
 
     def _positions(self, length: int) -> Tensor:
@@ -125,16 +133,23 @@ class Transformer(nn.Module):
         memory_BMD: Tensor,
         cross_mask: Tensor | None,
         self_mask: Tensor | None = None,
+        cache: DecoderCache | None = None,
     ) -> Tensor:
         """Top states of the decoder, one for each token to be predicted, (B, N, D).
 
         ``cross_mask`` says which source states each row sees (``simt.model.masks``); without a
         ``self_mask`` a row sees the rows up to its own, which also keeps pads on the right away.
         There may be r inputs for each row of ``memory_BMD``, next to each other; ``cross_mask``
-        then has r·N rows, or 1.
+        then has r·N rows, or 1. With a ``cache``, the input begins at the first row that it does
+        not know, and only the rows that it asks for are given.
         """
-        embedded_BND = self.embed(decoder_input_BN, self.target_embedding_VD)
-        return self.decode_embedded(embedded_BND, memory_BMD, cross_mask, self_mask)
+        embedded_BND = self.embed_target(decoder_input_BN, cache)
+        return self.decode_embedded(embedded_BND, memory_BMD, cross_mask, self_mask, cache)
+
+    def embed_target(self, decoder_input_BN: Tensor, cache: DecoderCache | None) -> Tensor:
+        """The input of the decoder, from the first row on that ``cache`` does not know."""
+        positions_BN = None if cache is None else cache.positions(decoder_input_BN.shape[1])
+        return self.embed(decoder_input_BN, self.target_embedding_VD, positions_BN)
 
     def decode_embedded(
         self,
@@ -142,12 +157,26 @@ class Transformer(nn.Module):
         memory_BMD: Tensor,
         cross_mask: Tensor | None,
         self_mask: Tensor | None = None,
+        cache: DecoderCache | None = None,
     ) -> Tensor:
         """Like ``decode``, for input that is already embedded."""
         x_BND: Tensor = self.dropout(embedded_BND)
-        for layer in self.decoder_layers:
-            x_BND = layer(x_BND, memory_BMD, self_mask, cross_mask)
+        calls = self.layer_calls(x_BND.shape[1], self_mask, cross_mask, cache)
+        for layer, call in zip(self.decoder_layers, calls, strict=True):
+            x_BND = layer(x_BND, memory_BMD, *call)
         return x_BND
+
+    def layer_calls(
+        self,
+        rows: int,
+        self_mask: Tensor | None,
+        cross_mask: Tensor | None,
+        cache: DecoderCache | None,
+    ) -> Iterable[LayerCall]:
+        """Masks and cache of each decoder layer."""
+        if cache is None:
+            return [(self_mask, cross_mask, None)] * len(self.decoder_layers)
+        return cache.layer_calls(rows, self_mask, cross_mask)
 
     def logits(self, states: Tensor) -> Tensor:
         """Scores of all target tokens for states of any shape (…, D)."""
