@@ -26,6 +26,7 @@ from simt.atomic import atomic_file
 from simt.corpus.alignments import AlignedSentence, format_links, read_aligned
 from simt.corpus.duplicates import BitArray, DuplicateFinder
 from simt.corpus.formats import SentencePair, read_part
+from simt.corpus.oracle import GoldAlignment, oracle_curve
 from simt.corpus.text import Tokeniser, source_tokeniser, target_tokeniser
 from simt.corpus.workers import in_chunks, map_chunks
 from simt.errors import SimtError
@@ -36,6 +37,8 @@ from simt.progress import progress_bar
 # it is contamination only together with its translation.
 SHORT_SENTENCE = 15
 
+ORACLE_OFFSETS = range(-4, 13)  # words fewer or more than needed
+
 _PAIRS_A_CHUNK = 1000
 _SCRATCH = ".prepare."
 
@@ -45,7 +48,8 @@ def prepare(settings: PrepareSettings, raw: Path, out: Path, processes: int) -> 
 
     Files: ``{split}.source`` and ``{split}.target``, one tokenised sentence a line; for valid
     and test also ``{split}.raw.jsonl`` with the source and all references as people write them;
-    ``aligned.talp`` with links from 0. ``stats.json`` is written last. For every split,
+    ``aligned.talp`` with links from 0, and ``oracle.json``, the curve of the policy that reads
+    just what those links ask for. ``stats.json`` is written last. For every split,
     ``read = kept + the sum of dropped``.
     """
     _clear(out)
@@ -56,10 +60,14 @@ def prepare(settings: PrepareSettings, raw: Path, out: Path, processes: int) -> 
     if settings.splits.aligned is not None:
         stats["aligned"] = _write_aligned(settings, raw, out, keys)
     stats["train"] = _write_train(settings, raw, out, keys, processes)
-    with atomic_file(out / "stats.json") as stream:
-        json.dump(stats, stream, indent=2, sort_keys=True)
-        stream.write("\n")
+    _write_json(out / "stats.json", stats)
     return stats
+
+
+def _write_json(path: Path, values: Any) -> None:
+    with atomic_file(path) as stream:
+        json.dump(values, stream, indent=2, sort_keys=True)
+        stream.write("\n")
 
 
 def _clear(out: Path) -> None:
@@ -68,7 +76,8 @@ def _clear(out: Path) -> None:
     Otherwise the next step would find a split that these settings do not have any more.
     """
     out.mkdir(parents=True, exist_ok=True)
-    (out / "stats.json").unlink(missing_ok=True)
+    for name in ("stats.json", "oracle.json"):
+        (out / name).unlink(missing_ok=True)
     for path in [path for split in SPLITS for path in out.glob(f"{split}.*")]:
         path.unlink()
     for scratch in out.glob(f"{_SCRATCH}*"):
@@ -162,6 +171,7 @@ def _write_aligned(
     assert settings.splits.aligned is not None
     source, target = _tokenisers(settings)
     counts = _Counts()
+    gold: list[GoldAlignment] = []
     with ExitStack() as files:
         names = ("aligned.source", "aligned.target", "aligned.talp")
         streams = [files.enter_context(atomic_file(out / name)) for name in names]
@@ -175,7 +185,10 @@ def _write_aligned(
                 stream.write(f"{line}\n")
             counts.add(len(sentence.source_words), len(sentence.target_words))
             keys.add(_as_pair(sentence))
+            gold.append(GoldAlignment.of(sentence))
         _check_any(counts, "aligned")
+    curve = [point._asdict() for point in oracle_curve(gold, ORACLE_OFFSETS)]
+    _write_json(out / "oracle.json", {"aligned": curve})
     return counts.stats()
 
 

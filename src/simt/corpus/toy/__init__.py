@@ -6,33 +6,15 @@ alone, so that any corpus is the beginning of every longer one.
 From the bottom up: nouns, morphology, adverbials, verbs, frames (the lexicon); draw (random
 choices); words, phrases, clauses, order (one clause in both languages); relatives, statements,
 reasons, subordination, infinitives, coordination, questions, sentences (how clauses combine);
-generator (pairs and files). oracle stands beside them: the best policy the alignments allow.
+generator (pairs and files).
 """
 
-from simt.corpus.toy.generator import (
-    SPLITS,
-    generate_pairs,
-    write_toy_corpus,
-)
-from simt.corpus.toy.oracle import (
-    GoldAlignment,
-    OraclePoint,
-    gold_alignment,
-    needed_delays,
-    oracle_curve,
-    oracle_delays,
-)
+from simt.corpus.toy.generator import SPLITS, generate_pairs, write_toy_corpus
 from simt.corpus.toy.words import ToyPair
 
 __all__ = [
     "SPLITS",
-    "GoldAlignment",
-    "OraclePoint",
     "ToyPair",
     "generate_pairs",
-    "gold_alignment",
-    "needed_delays",
-    "oracle_curve",
-    "oracle_delays",
     "write_toy_corpus",
 ]

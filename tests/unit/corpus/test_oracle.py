@@ -6,28 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simt.corpus.toy import (
-    GoldAlignment,
-    ToyPair,
-    generate_pairs,
-    gold_alignment,
-    needed_delays,
-    oracle_curve,
-    oracle_delays,
-)
-from simt.corpus.toy.oracle import _average_lagging
+from simt.corpus.alignments import AlignedSentence, Links
+from simt.corpus.oracle import GoldAlignment, _average_lagging, needed_delays, oracle_curve
+from simt.corpus.toy import ToyPair, generate_pairs
 
-# er ruft sie an . / he calls her .
-CALLS = ToyPair(
-    ("Er", "ruft", "sie", "an", "."),
-    ("He", "calls", "her", "."),
-    ((0, 0), (1, 1), (2, 2), (3, 1), (4, 3)),
-    (),
-)
+# Er ruft sie an . / He calls her .
+CALLS = GoldAlignment(5, 4, ((0, 0), (1, 1), (2, 2), (3, 1), (4, 3)))
+
+
+def gold_alignment(pair: ToyPair) -> GoldAlignment:
+    return GoldAlignment(len(pair.source_words), len(pair.target_words), pair.sure)
 
 
 def test_oracle_waits_for_the_particle_of_a_separable_verb() -> None:
-    assert oracle_delays(CALLS) == [1, 4, 4, 5]
+    assert needed_delays(CALLS) == [1, 4, 4, 5]
 
 
 def test_unaligned_words_need_what_the_word_before_needed() -> None:
@@ -35,8 +27,9 @@ def test_unaligned_words_need_what_the_word_before_needed() -> None:
 
 
 def test_possible_links_do_not_delay() -> None:
-    pair = ToyPair(("a", "b"), ("c", "d"), ((0, 0),), ((1, 0), (1, 1)))
-    assert oracle_delays(pair) == [1, 1]
+    links = Links(frozenset({(0, 0)}), frozenset({(1, 0), (1, 1)}))
+    sentence = AlignedSentence(("a", "b"), ("c", "d"), links)
+    assert needed_delays(GoldAlignment.of(sentence)) == [1, 1]
 
 
 def test_average_lagging_is_the_one_of_the_hand_example() -> None:
@@ -46,7 +39,7 @@ def test_average_lagging_is_the_one_of_the_hand_example() -> None:
 
 
 def test_curve_of_one_sentence_is_the_one_worked_out_by_hand() -> None:
-    early, exact, late = oracle_curve([gold_alignment(CALLS)], [-1, 0, 1])
+    early, exact, late = oracle_curve([CALLS], [-1, 0, 1])
     # Delays 1 3 3 4: he, her and nothing else has what it needs.
     assert early.sa_word == pytest.approx(2 / 4)
     assert early.al_word == pytest.approx((1 + (3 - 1.25) + (3 - 2.5) + (4 - 3.75)) / 4)
@@ -58,7 +51,7 @@ def test_curve_of_one_sentence_is_the_one_worked_out_by_hand() -> None:
     assert late.al_word == pytest.approx((2 + (5 - 1.25)) / 2)
 
 
-def test_sufficiency_counts_words_not_sentences() -> None:
+def test_satisfied_alignments_count_words_not_sentences() -> None:
     short = GoldAlignment(2, 1, ((1, 0),))
     long = GoldAlignment(3, 3, ((0, 0), (0, 1), (0, 2)))
     (point,) = oracle_curve([short, long], [-1])
@@ -70,7 +63,7 @@ def test_alignments_without_links_have_no_curve() -> None:
     assert math.isnan(point.sa_word)
 
 
-def test_toy_pairs_are_sufficient_at_offset_zero_and_not_below() -> None:
+def test_toy_pairs_are_satisfied_at_offset_zero_and_not_below() -> None:
     alignments = [gold_alignment(pair) for pair in generate_pairs(2, "test", 300)]
     below, exact, above = oracle_curve(alignments, [-1, 0, 1])
     assert exact.sa_word == above.sa_word == 1
@@ -95,7 +88,7 @@ def test_needed_delays_are_monotone_and_within_the_source(alignment: GoldAlignme
 
 
 @given(st.lists(alignments(), min_size=1, max_size=5))
-def test_larger_offsets_never_lose_sufficiency(gold: list[GoldAlignment]) -> None:
+def test_larger_offsets_never_lose_satisfied_alignments(gold: list[GoldAlignment]) -> None:
     shares = [point.sa_word for point in oracle_curve(gold, range(-4, 9))]
     assert shares == sorted(shares)
     assert shares[4:] == [1] * 9

@@ -4,10 +4,10 @@ It works on any gold alignment: where the alignment says what a word translates,
 write the word earlier without guessing, and nobody has to wait longer.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from simt.corpus.toy.words import Link, ToyPair
+from simt.corpus.alignments import AlignedSentence, Link
 
 
 class GoldAlignment(NamedTuple):
@@ -15,7 +15,13 @@ class GoldAlignment(NamedTuple):
 
     source_length: int
     target_length: int
-    sure: Sequence[Link]
+    sure: Collection[Link]
+
+    @classmethod
+    def of(cls, sentence: AlignedSentence) -> "GoldAlignment":
+        """That of a sentence of a gold set."""
+        lengths = len(sentence.source_words), len(sentence.target_words)
+        return cls(*lengths, sentence.links.sure)
 
 
 class OraclePoint(NamedTuple):
@@ -25,18 +31,8 @@ class OraclePoint(NamedTuple):
     al_word: float
     """Average Lagging, the mean over the sentences, in words."""
     sa_word: float
-    """Sufficiency, micro-averaged: the share of aligned target words whose furthest sure link
-    had been read when they were written."""
-
-
-def gold_alignment(pair: ToyPair) -> GoldAlignment:
-    """The lengths and sure links of a toy pair, punctuation included."""
-    return GoldAlignment(len(pair.source_words), len(pair.target_words), pair.sure)
-
-
-def oracle_delays(pair: ToyPair) -> list[int]:
-    """How many source words each target word of the pair has to wait for."""
-    return needed_delays(gold_alignment(pair))
+    """Satisfied alignments: the share of aligned target words whose furthest sure link had been
+    read when they were written."""
 
 
 def needed_delays(alignment: GoldAlignment) -> list[int]:
@@ -63,7 +59,7 @@ def _furthest_links(alignment: GoldAlignment) -> list[int]:
 
 
 def oracle_curve(alignments: Iterable[GoldAlignment], offsets: Sequence[int]) -> list[OraclePoint]:
-    """Lagging and sufficiency of the oracle at each offset.
+    """Lagging and satisfied alignments of the oracle at each offset.
 
     An offset shifts every delay, within the sentence: below 0 the policy writes too early
     and guesses, above 0 it waits for nothing.
@@ -74,17 +70,17 @@ def oracle_curve(alignments: Iterable[GoldAlignment], offsets: Sequence[int]) ->
 
 def _point(alignments: Sequence[GoldAlignment], offset: int) -> OraclePoint:
     lagging = 0.0
-    sufficient = aligned = 0
+    satisfied = aligned = 0
     for alignment in alignments:
         delays = _shifted(alignment, offset)
         lagging += _average_lagging(delays, alignment.source_length)
         for delay, furthest in zip(delays, _furthest_links(alignment), strict=True):
             aligned += furthest > 0
-            sufficient += 0 < furthest <= delay
+            satisfied += 0 < furthest <= delay
     count = len(alignments)
     if not count or not aligned:
         return OraclePoint(offset, float("nan"), float("nan"))
-    return OraclePoint(offset, lagging / count, sufficient / aligned)
+    return OraclePoint(offset, lagging / count, satisfied / aligned)
 
 
 def _shifted(alignment: GoldAlignment, offset: int) -> list[int]:
