@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Share = Annotated[float, Field(gt=0, le=1)]
+ShareOrZero = Annotated[float, Field(ge=0, le=1)]
 NonNegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
@@ -207,7 +208,7 @@ class Sm2Settings(MethodSettings):
     prohibition_normaliser: Literal["tokens", "allowed"]
     prohibition_at_test: bool
     first_read: Count
-    adapter_width: CountOrZero  # 0 = no adapters; otherwise all else is frozen
+    adapter_share: ShareOrZero  # of the model's width; 0 = none; otherwise all else is frozen
     adapter_place: Literal["ffn", "layer"]
 
     @model_validator(mode="after")

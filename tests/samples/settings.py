@@ -46,7 +46,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "prohibition_normaliser": "tokens",
         "prohibition_at_test": False,
         "first_read": 1,
-        "adapter_width": 0,
+        "adapter_share": 0.0,
         "adapter_place": "ffn",
     },
 }

@@ -124,7 +124,7 @@ class TransportAttention(CrossAttention):
 class TransportLayer(DecoderLayer):
     """A decoder layer that can say what it transported."""
 
-    def make_cross_attention(self, size: ModelSettings) -> nn.Module:
+    def make_cross_attention(self, size: ModelSettings) -> CrossAttention:
         return TransportAttention(size.width, size.heads)
 
     def with_transport(

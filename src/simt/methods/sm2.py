@@ -42,8 +42,9 @@ class Sm2Model(Transformer):
         self, size: ModelSettings, vocabulary: Vocabulary, dropout: float, settings: Sm2Settings
     ) -> None:
         adapter = None
-        if settings.adapter_width:
-            adapter = AdapterShape(settings.adapter_width, settings.adapter_place)
+        if settings.adapter_share:
+            bottleneck = max(1, round(settings.adapter_share * size.width))
+            adapter = AdapterShape(bottleneck, settings.adapter_place)
         super().__init__(size, vocabulary, dropout, settings.encoder, adapter)
         self.confidence = nn.Linear(size.width, 1)
         if adapter is not None:

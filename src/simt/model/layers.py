@@ -219,7 +219,7 @@ class DecoderLayer(Layer):
         self.cross_attention = self.make_cross_attention(size)
         self.cross_norm = nn.LayerNorm(size.width)
 
-    def make_cross_attention(self, size: ModelSettings) -> nn.Module:
+    def make_cross_attention(self, size: ModelSettings) -> CrossAttention:
         """The attention to the source; a method may have one of its own."""
         return CrossAttention(size.width, size.heads)
 

@@ -6,14 +6,14 @@ Shapes: B sentences, M source tokens, N target tokens, D width, V target vocabul
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - everybody's name for it
 from torch import Tensor, nn
 
 from simt.corpus.ids import PAD
-from simt.model.cache import DecoderCache, LayerCall
+from simt.model.cache import DecoderCache, LayerCall, Projection
 from simt.model.layers import AdapterShape, DecoderLayer, EncoderLayer, Initialised
 from simt.model.masks import key_mask
 from simt.settings import Encoder, ModelSettings
@@ -177,6 +177,13 @@ class Transformer(nn.Module):
         if cache is None:
             return [(self_mask, cross_mask, None)] * len(self.decoder_layers)
         return cache.layer_calls(rows, self_mask, cross_mask)
+
+    def project_source(self, memory: Tensor) -> list[Projection]:
+        """What each decoder layer makes of source states of any shape (…, D)."""
+        return [
+            cast(DecoderLayer, layer).cross_attention.project(memory)
+            for layer in self.decoder_layers
+        ]
 
     def logits(self, states: Tensor) -> Tensor:
         """Scores of all target tokens for states of any shape (…, D)."""

@@ -278,7 +278,7 @@ def test_restricted_rule_stays_between_two_waitk_paths() -> None:
 def test_new_adapters_reproduce_the_offline_model(place: str) -> None:
     offline = make_method("offline")
     trained = make_model(offline, seed=5).eval()
-    _, model = sm2(adapter_width=8, adapter_place=place)
+    _, model = sm2(adapter_share=0.5, adapter_place=place)
     unmatched = load_offline(model, trained.state_dict())
     batch = random_batch([5, 3], [4, 6])
     full, _ = model.both_passes(batch, batch.source_lengths_B)
@@ -292,7 +292,7 @@ def test_new_adapters_reproduce_the_offline_model(place: str) -> None:
 
 @pytest.mark.parametrize("place", ["ffn", "layer"])
 def test_adapters_and_confidence_alone_are_trained(place: str) -> None:
-    method, model = sm2(adapter_width=8, adapter_place=place)
+    method, model = sm2(adapter_share=0.5, adapter_place=place)
     trained = {name for name, weight in model.named_parameters() if weight.requires_grad}
     assert trained == {name for name, _ in model.named_parameters() if "adapter" in name} | {
         "confidence.weight",
