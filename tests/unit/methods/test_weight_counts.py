@@ -8,6 +8,7 @@ import torch
 from simt.methods.hmt import HmtModel
 from simt.methods.itst import ItstModel
 from simt.methods.sm2 import Sm2Model
+from simt.model.layers import AdapterShape
 from simt.model.transformer import Transformer, Vocabulary
 from simt.settings import ModelSettings
 from tests.samples.golden import golden_cases
@@ -50,11 +51,9 @@ def test_sm2_model_has_the_official_number_of_weights(case: dict[str, Any]) -> N
 @SIZES
 def test_adapters_have_two_linear_maps_a_layer(case: dict[str, Any]) -> None:
     with torch.device("meta"):
-        settings = default_settings(
-            "sm2", adapter_share=case["adapter_bottleneck"] / size_of(case).width
-        )
-        model = Sm2Model(size_of(case), VOCABULARY, 0.1, settings)
-    extra = count(model) - case["total_sm2_shared_V31970"]
+        adapter = AdapterShape(case["adapter_bottleneck"], "ffn")
+        model = Transformer(size_of(case), VOCABULARY, 0.1, "bi", adapter)
+    extra = count(model) - case["total_omt_shared_V31970"]
     assert extra == case["adapter_total_all_layers"]
 
 
