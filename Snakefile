@@ -4,6 +4,7 @@
 include: "workflow/rules/common.smk"
 include: "workflow/rules/corpus.smk"
 include: "workflow/rules/train.smk"
+include: "workflow/rules/points.smk"
 
 
 # Targets: each is the plural noun of its folder below results/.
@@ -13,6 +14,14 @@ rule corpora:
 
 
 rule runs:
-    default_target: True
     input:
         [run.folder / SETTINGS_FILE for run in study_runs(STUDY)],
+
+
+rule points:
+    default_target: True
+    input:
+        [
+            point.folder / (SETTINGS_FILE if point.split == "valid" else SCORING_FILE)
+            for point in study_points(PARAMS, STUDY)
+        ],

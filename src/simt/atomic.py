@@ -1,5 +1,6 @@
 """Files that appear whole or not at all."""
 
+import json
 import os
 import tempfile
 from collections.abc import Iterator
@@ -29,6 +30,13 @@ def atomic_file(path: Path, mode: str = "w", **options: Any) -> Iterator[IO[Any]
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def write_json(path: Path, values: Any) -> None:
+    """Write plain values for people and programs to read, whole or not at all."""
+    with atomic_file(path) as stream:
+        json.dump(values, stream, indent=2, ensure_ascii=False)
+        stream.write("\n")
 
 
 def _umask() -> int:

@@ -16,10 +16,14 @@ from simt.errors import SimtError
 from simt.params import Params
 from simt.runs import (
     CORPUS_FOLDERS,
+    SCORING_FILE,
+    SETTINGS_FILE,
     Point,
     Run,
     corpus_folder,
     corpus_settings,
+    estimator_folder,
+    has_estimator,
     point_settings,
     read_settings,
     run_settings,
@@ -49,11 +53,12 @@ class Step:
     folder: Path
     settings: Settings
     needs: tuple["Step", ...]
+    marker: str = SETTINGS_FILE
 
     @cached_property
     def status(self) -> Status:
         """Compared once: many steps lean on the same corpus."""
-        found = read_settings(self.folder)
+        found = read_settings(self.folder / self.marker)
         if found is None:
             return Status("to do")
         if differences := list(_differences(found, json.loads(self.settings.as_json()))):
@@ -68,11 +73,21 @@ def study_steps(params: Params, study_name: str) -> list[Step]:
     """Every step of a study up to its points, each after those that it needs."""
     study = params.studies[study_name]
     corpora = {pair: _corpus_steps(params, pair) for pair in study.runs}
+    estimators = {
+        pair: _estimator_step(params, pair, steps[1])
+        for pair, steps in corpora.items()
+        if has_estimator(params, pair)
+    }
     runs: dict[Run, Step] = {}
     for run in sorted(study_runs(study), key=lambda run: start_run(params, run) is not None):
         runs[run] = _run_step(params, run, corpora[run.pair][-1], runs)
-    points = [_point_step(params, point, runs[point.run]) for point in study_points(params, study)]
-    return [*(step for steps in corpora.values() for step in steps), *runs.values(), *points]
+    points = [
+        step
+        for point in study_points(params, study)
+        for step in _point_steps(params, point, runs[point.run], estimators.get(point.run.pair))
+    ]
+    of_pairs = [step for steps in corpora.values() for step in steps]
+    return [*of_pairs, *estimators.values(), *runs.values(), *points]
 
 
 def _corpus_steps(params: Params, pair: str) -> list[Step]:
@@ -84,14 +99,25 @@ def _corpus_steps(params: Params, pair: str) -> list[Step]:
     return steps
 
 
+def _estimator_step(params: Params, pair: str, text: Step) -> Step:
+    settings = params.scoring.estimator
+    return Step("corpora", f"{pair} estimator", estimator_folder(pair), settings, (text,))
+
+
 def _run_step(params: Params, run: Run, corpus: Step, runs: dict[Run, Step]) -> Step:
     start = start_run(params, run)
     needs = (corpus,) if start is None else (corpus, runs[start])
     return Step("runs", str(run), run.folder, run_settings(params, run), needs)
 
 
-def _point_step(params: Params, point: Point, run: Step) -> Step:
-    return Step("points", str(point), point.folder, point_settings(params, point), (run,))
+def _point_steps(params: Params, point: Point, run: Step, estimator: Step | None) -> list[Step]:
+    """Decoding, and the scores of what was decoded; on valid there is nothing to score."""
+    decoding = Step("points", str(point), point.folder, point_settings(params, point), (run,))
+    if point.split == "valid":
+        return [decoding]
+    scoring = params.scoring_settings(point.run.pair)
+    name, needs = f"{point} scores", (decoding, *([estimator] if estimator else []))
+    return [decoding, Step("points", name, point.folder, scoring, needs, SCORING_FILE)]
 
 
 def _differences(found: Any, wanted: Any, path: str = "") -> Iterator[str]:

@@ -6,12 +6,13 @@ The heavy imports stand inside the commands, so that `simt plan` does not wait f
 import argparse
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from simt.atomic import atomic_file
+from simt.atomic import write_json
 from simt.errors import SimtError
 from simt.settings import Settings
 
@@ -43,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_study_commands(commands)
     _add_corpus_steps(commands)
     _add_train(commands)
+    _add_point_steps(commands)
     _add_bench(commands)
     return parser
 
@@ -116,7 +118,7 @@ def _fetch(options: argparse.Namespace) -> None:
     else:
         corpora = os.environ.get("SIMT_CORPORA")
         manifest = fetch(settings, options.to, Path(corpora) if corpora else None)
-    _write_json(options.to / "manifest.json", manifest)
+    write_json(options.to / "manifest.json", manifest)
     _finish(options.to, settings)
 
 
@@ -138,17 +140,9 @@ def _bpe(options: argparse.Namespace) -> None:
     _finish(options.to, settings)
 
 
-def _finish(folder: Path, settings: Settings) -> None:
-    """Say that a folder is complete, and with which settings: always the last file."""
-    from simt.runs import SETTINGS_FILE
-
-    _write_json(folder / SETTINGS_FILE, json.loads(settings.as_json()))
-
-
-def _write_json(path: Path, values: Any) -> None:
-    with atomic_file(path) as stream:
-        json.dump(values, stream, indent=2, ensure_ascii=False)
-        stream.write("\n")
+def _finish(folder: Path, settings: Settings, name: str = "settings.json") -> None:
+    """Say that a step is complete, and with which settings: always the last file."""
+    write_json(folder / name, json.loads(settings.as_json()))
 
 
 # --- training -----------------------------------------------------------------------------------
@@ -165,15 +159,13 @@ def _add_train(commands: "Commands") -> None:
 
 
 def _train(options: argparse.Namespace) -> None:
-    import torch
-
     from simt.settings import RunSettings
     from simt.training.devices import Devices
     from simt.training.loop import TrainingStopped
     from simt.training.run import train_run
     from simt.training.signals import ASKS_FOR_RETRY
 
-    torch.set_num_threads(options.threads)
+    _use_threads(options.threads)
     settings = RunSettings.model_validate_json(options.settings)
     of_torchrun = (int(os.environ.get(key, value)) for key, value in _ALONE.items())
     devices = Devices.connect(*of_torchrun)
@@ -186,9 +178,83 @@ def _train(options: argparse.Namespace) -> None:
         sys.exit(ASKS_FOR_RETRY)
     if devices.is_first:
         _finish(options.to, settings)
+        shutil.rmtree(options.to / "work")  # not before: until then a kill must lose nothing
 
 
 _ALONE = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}
+
+
+# --- points -------------------------------------------------------------------------------------
+
+
+def _add_point_steps(commands: "Commands") -> None:
+    for name, command, says in (
+        ("decode", _decode, "translate a split with a run, at all knob values"),
+        ("confidences", _confidences, "compare confidence and correctness in every state"),
+        ("score", _score, "every score of the instances of a point"),
+        ("estimator", _estimator, "train the quality estimator of a toy pair"),
+    ):
+        parser = _add(commands, name, command, says)
+        parser.add_argument("--settings", required=True, metavar="JSON")
+        parser.add_argument(
+            "--corpus", required=True, type=Path, metavar="FOLDER", help="of a pair"
+        )
+        parser.add_argument("--to", required=True, type=Path, metavar="FOLDER")
+        parser.add_argument("--threads", type=int, default=1, help="of the CPU")
+        if name in ("decode", "confidences"):
+            parser.add_argument("--run", required=True, type=Path, metavar="FOLDER")
+        if name == "score":
+            parser.add_argument("--split", required=True)
+            parser.add_argument("--models", type=Path, metavar="FOLDER", help="of COMET")
+
+
+def _decode(options: argparse.Namespace) -> None:
+    from simt.decoding import decode_point
+    from simt.settings import PointSettings
+
+    _use_threads(options.threads)
+    settings = PointSettings.model_validate_json(options.settings)
+    decode_point(settings, options.run, options.corpus, options.to)
+    _finish(options.to, settings)
+
+
+def _confidences(options: argparse.Namespace) -> None:
+    from simt.decoding import look_at_states
+    from simt.settings import PointSettings
+
+    _use_threads(options.threads)
+    settings = PointSettings.model_validate_json(options.settings)
+    look_at_states(settings, options.run, options.corpus, options.to)
+    _finish(options.to, settings)
+
+
+def _score(options: argparse.Namespace) -> None:
+    from simt.runs import SCORING_FILE
+    from simt.scoring.points import score_point
+    from simt.settings import ScoringSettings
+
+    settings = ScoringSettings.model_validate_json(options.settings)
+    models = options.models or os.environ.get("SIMT_MODELS")
+    score_point(
+        settings, options.split, options.corpus, options.to, Path(models) if models else None
+    )
+    _finish(options.to, settings, SCORING_FILE)
+
+
+def _estimator(options: argparse.Namespace) -> None:
+    from simt.scoring.estimator import make_estimator
+    from simt.settings import EstimatorSettings
+
+    _use_threads(options.threads)
+    settings = EstimatorSettings.model_validate_json(options.settings)
+    make_estimator(settings, options.corpus, options.to)
+    _finish(options.to, settings)
+
+
+def _use_threads(threads: int) -> None:
+    import torch
+
+    torch.set_num_threads(threads)
 
 
 # --- bench --------------------------------------------------------------------------------------
@@ -201,6 +267,20 @@ def _add_bench(commands: "Commands") -> None:
     corpus.add_argument("--pairs", type=int, nargs="+", default=[100_000], metavar="N")
     corpus.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     corpus.add_argument("--keep", type=Path, metavar="FOLDER", help="work here, and keep the files")
+    train = _add(benches, "train", _bench_train, "target tokens a second of every method")
+    train.add_argument("--params", type=Path, default=Path("params.yaml"), metavar="FILE")
+    train.add_argument("--pair", default="toy-deen", help="whose settings to take")
+    text = train.add_mutually_exclusive_group()
+    text.add_argument("--corpus", type=Path, metavar="FOLDER", help="bpe/ of it, unless a toy")
+    text.add_argument("--words", type=int, metavar="N", help="fill up a toy pair's vocabulary")
+    train.add_argument("--size", nargs="+", metavar="MODEL", help="of params.yaml, not the pair's")
+    train.add_argument("--runs", nargs="+", metavar="METHOD/VARIANT", help="default: every method")
+    train.add_argument("--against", type=Path, metavar="PYTHON", help="one that has JoeyNMT")
+    train.add_argument("--updates", type=int, default=4, metavar="N", help="in a turn")
+    train.add_argument("--repeats", type=int, default=10, metavar="N", help="turns of each")
+    train.add_argument("--threads", type=int, default=1, help="of the CPU")
+    train.add_argument("--no-memory", action="store_true", help="leave out the peak memory")
+    train.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there too")
 
 
 def _bench_corpus(options: argparse.Namespace) -> None:
@@ -213,3 +293,29 @@ def _bench_corpus(options: argparse.Namespace) -> None:
             rows = bench_corpus(pairs, options.keep or Path(folder), options.processes)
         for row in rows:
             print(row)
+
+
+def _bench_train(options: argparse.Namespace) -> None:
+    import tempfile
+
+    from simt.params import load_params
+    from simt.training.bench import RUNS, BenchChoices, bench_training, make_corpus
+
+    params = load_params(options.params)
+    reports = []
+    with tempfile.TemporaryDirectory(prefix="simt-bench-") as folder:
+        corpus = options.corpus or make_corpus(params, options.pair, options.words, Path(folder))
+        for size in options.size or [None]:
+            choices = BenchChoices(
+                pair=options.pair,
+                size=size,
+                runs=tuple(options.runs or RUNS),
+                updates=options.updates,
+                repeats=options.repeats,
+                threads=options.threads,
+                has_memory=not options.no_memory,
+            )
+            reports.append(bench_training(params, choices, corpus, options.against))
+            print(reports[-1].text(), flush=True)
+    if options.json:
+        write_json(options.json, [report.as_dict() for report in reports])

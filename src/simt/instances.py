@@ -58,6 +58,7 @@ from simt.params import Knob
 
 CONTINUES = "@@"  # ends every piece that is not the last of its word
 EOS_TOKEN = "<eos>"
+INSTANCES_FILE = "instances.jsonl"
 MS_PER_WORD = 400.0  # 150 words a minute, a usual rate of speech
 
 Number = int | float

@@ -78,6 +78,7 @@ class Pair(Settings):
     splits: Splits | None = None
     text: Raw = {}
     bpe: str
+    comet: tuple[str, ...] | None = None
     sizes: dict[Size, str]
     training: Raw = {}
     methods: dict[str, Raw] = {}
@@ -141,6 +142,11 @@ class Params:
     def text_settings(self, pair: str) -> Raw:
         """The text settings of a pair, merged."""
         return self.text | self.pairs[pair].text
+
+    def scoring_settings(self, pair: str) -> ScoringSettings:
+        """How the points of a pair are scored."""
+        comet = self.pairs[pair].comet
+        return self.scoring if comet is None else self.scoring.model_copy(update={"comet": comet})
 
     def splits(self, pair: str) -> Splits:
         """Which raw files make the splits of a pair."""

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator
 
 from simt.check import State, Step, study_steps
 from simt.params import Drawing, Knob, Params
-from simt.runs import RESULTS, Point, Run, drawing_points, point_settings
+from simt.runs import RESULTS, SETTINGS_FILE, Point, Run, drawing_points, point_settings
 
 
 def describe_study(params: Params, study_name: str) -> str:
     """The corpora, runs, decodings, figures and tables of a study, and what is done of each."""
     steps = study_steps(params, study_name)
     by_stage = {
-        stage: [step for step in steps if step.stage == stage]
+        stage: [step for step in steps if step.stage == stage and step.marker == SETTINGS_FILE]
         for stage in ("corpora", "runs", "points")
     }
     lines = [

@@ -10,10 +10,18 @@ from typing import Any, Literal
 
 from simt.pairs import FetchSettings, PrepareSettings, TextSettings
 from simt.params import Drawing, Params, Study, raw_files
-from simt.settings import METHOD_SETTINGS, PointSettings, RunSettings, Settings, TrainingSettings
+from simt.settings import (
+    METHOD_SETTINGS,
+    TOY_ESTIMATOR,
+    PointSettings,
+    RunSettings,
+    Settings,
+    TrainingSettings,
+)
 
 RESULTS = Path("results")
 SETTINGS_FILE = "settings.json"  # written last in each folder: it is there only when all is
+SCORING_FILE = "scoring.json"  # the same for the scores beside the instances of a point
 
 CorpusStep = Literal["fetch", "prepare", "bpe"]
 CORPUS_FOLDERS: dict[CorpusStep, str] = {"fetch": "raw", "prepare": "text", "bpe": "bpe"}
@@ -37,6 +45,11 @@ class Run:
         return RESULTS / "runs" / str(self)
 
     @classmethod
+    def of(cls, wildcards: Any) -> "Run":
+        """The run that Snakemake's wildcards name."""
+        return cls(wildcards.pair, wildcards.method, wildcards.variant, int(wildcards.seed))
+
+    @classmethod
     def parse(cls, name: str) -> "Run":
         """The run of a name such as ``toy-deen/sm2/bi/seed1``."""
         pair, method, variant, seed = name.split("/")
@@ -44,12 +57,16 @@ class Run:
         return cls(pair, method, variant, int(seed.removeprefix("seed")))
 
 
+EvaluationSplit = Literal["valid", "test", "aligned"]
+_SPLITS: dict[str, EvaluationSplit] = {"valid": "valid", "test": "test", "aligned": "aligned"}
+
+
 @dataclass(frozen=True, order=True)
 class Point:
     """A run decoded on one split, at all its knob values in one job."""
 
     run: Run
-    split: str
+    split: EvaluationSplit
 
     def __str__(self) -> str:
         return f"{self.run}/{self.split}"
@@ -60,10 +77,15 @@ class Point:
         return RESULTS / "points" / str(self)
 
     @classmethod
+    def of(cls, wildcards: Any) -> "Point":
+        """The point that Snakemake's wildcards name."""
+        return cls(Run.of(wildcards), wildcards.split)
+
+    @classmethod
     def parse(cls, name: str) -> "Point":
         """The point of a name such as ``toy-deen/sm2/bi/seed1/test``."""
         run, split = name.rsplit("/", 1)
-        return cls(Run.parse(run), split)
+        return cls(Run.parse(run), _SPLITS[split])
 
 
 def corpus_folder(pair: str, step: CorpusStep) -> Path:
@@ -109,7 +131,22 @@ def run_settings(params: Params, run: Run) -> RunSettings:
 def point_settings(params: Params, point: Point) -> PointSettings:
     """The settings of a decoding."""
     knobs = params.knobs(point.run.pair, point.run.method, point.run.variant)
-    return PointSettings(knobs=knobs, decoding=params.decoding)
+    return PointSettings(split=point.split, knobs=knobs, decoding=params.decoding)
+
+
+def has_estimator(params: Params, pair: str) -> bool:
+    """Whether a pair trains its own quality estimator."""
+    return TOY_ESTIMATOR in params.scoring_settings(pair).comet
+
+
+def estimator_folder(pair: str) -> Path:
+    """Where the quality estimator of a pair is kept."""
+    return RESULTS / "corpora" / pair / "estimator"
+
+
+def estimator_files(params: Params, pair: str) -> list[Path]:
+    """What scoring needs of a pair's own estimator: one file or none."""
+    return [estimator_folder(pair) / SETTINGS_FILE] if has_estimator(params, pair) else []
 
 
 def start_run(params: Params, run: Run) -> Run | None:
@@ -119,6 +156,12 @@ def start_run(params: Params, run: Run) -> Run | None:
         return None
     method, variant = start.split("/")
     return Run(run.pair, method, variant, run.seed)
+
+
+def start_files(params: Params, run: Run) -> list[Path]:
+    """What a training needs of the run that it starts from: one file or none."""
+    start = start_run(params, run)
+    return [] if start is None else [start.folder / SETTINGS_FILE]
 
 
 # --- what a study needs -----------------------------------------------------------------------
@@ -163,10 +206,10 @@ def study_points(params: Params, study: Study) -> list[Point]:
     )
 
 
-def read_settings(folder: Path) -> dict[str, Any] | None:
-    """The settings that a folder was made with, or None where it is not finished."""
+def read_settings(path: Path) -> dict[str, Any] | None:
+    """The settings that a step was done with, or None where it is not finished."""
     try:
-        settings = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
+        settings = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, json.JSONDecodeError):
         return None
     return settings if isinstance(settings, dict) else None

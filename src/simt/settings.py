@@ -119,11 +119,26 @@ class DecodingSettings(Settings):
     forbid_eos_before_source_end: bool
 
 
+TOY_ESTIMATOR = "simt/toy-estimator"  # the COMET model of pairs that train their own
+
+
+class EstimatorSettings(Settings):
+    """How the toy study's quality estimator is trained."""
+
+    seed: CountOrZero
+    pairs: Count
+
+
 class ScoringSettings(Settings):
     """Which of several definitions a score follows."""
 
     bleu_text: Literal["detokenised", "tokenised"]
     latency: Literal["bpe_eos_hyp", "bpe_noeos_hyp", "word_ref"]
+    length_unit: Literal[
+        "source_token_eos", "source_token", "source_word", "target_token_eos", "target_word"
+    ]  # by which sentences are long or short
+    comet: tuple[str, ...]  # names on the hub, or TOY_ESTIMATOR
+    estimator: EstimatorSettings
 
 
 class MethodSettings(Settings):
@@ -246,7 +261,11 @@ class RunSettings(Settings):
 
 
 class PointSettings(Settings):
-    """The argument of ``simt decode``: one run on one split at all its knob values."""
+    """The argument of ``simt decode``: one run on one split at all its knob values.
 
+    On ``aligned`` the reference is forced, on ``valid`` every state is looked at.
+    """
+
+    split: Literal["valid", "test", "aligned"]
     knobs: tuple[float | Literal["full"], ...]
     decoding: DecodingSettings

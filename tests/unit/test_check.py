@@ -20,8 +20,8 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
 
 def make(steps: list[Step]) -> None:
     for step in steps:
-        step.folder.mkdir(parents=True)
-        (step.folder / "settings.json").write_text(step.settings.as_json(), encoding="utf-8")
+        step.folder.mkdir(parents=True, exist_ok=True)
+        (step.folder / step.marker).write_text(step.settings.as_json(), encoding="utf-8")
 
 
 def status(params: Params, name: str) -> Status:
@@ -65,7 +65,7 @@ def test_half_written_settings_do_not_count(params: Params) -> None:
 
 def test_check_names_each_folder_and_the_remedy(params: Params) -> None:
     make([step for step in study_steps(params, "tiny") if step.stage == "corpora"])
-    assert "all 3 folders" in check_stage(params, "tiny", "corpora")
+    assert "all 4 folders" in check_stage(params, "tiny", "corpora")
     with pytest.raises(SimtError) as caught:
         check_stage(params, "tiny", "runs")
     assert "  results/runs/tiny-deen/itst/uni/seed1: to do\n" in str(caught.value)

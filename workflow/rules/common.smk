@@ -8,12 +8,17 @@ from snakemake.exceptions import WorkflowError
 from simt.errors import SimtError
 from simt.params import load_params
 from simt.runs import (
+    SCORING_FILE,
     SETTINGS_FILE,
+    Point,
     Run,
     corpus_folder,
     corpus_settings,
+    estimator_files,
+    point_settings,
     run_settings,
-    start_run,
+    start_files,
+    study_points,
     study_runs,
 )
 

@@ -1,21 +1,10 @@
 # One training. What can be resumed lies undeclared in work/: Snakemake deletes only what is declared.
 
 
-def the_run(wildcards):
-    """The run that the wildcards name."""
-    return Run(wildcards.pair, wildcards.method, wildcards.variant, int(wildcards.seed))
-
-
-def start_of(wildcards):
-    """The run that this one starts from, as a list of none or one."""
-    start = start_run(PARAMS, the_run(wildcards))
-    return [] if start is None else [start.folder / SETTINGS_FILE]
-
-
 rule train:
     input:
         corpus=rules.bpe.output,
-        start=start_of,
+        start=lambda wildcards: start_files(PARAMS, Run.of(wildcards)),
     output:
         settings="results/runs/{pair}/{method}/{variant}/seed{seed}/settings.json",
         model="results/runs/{pair}/{method}/{variant}/seed{seed}/model.pt",
@@ -26,7 +15,7 @@ rule train:
     conda:
         "../../environment.yml"
     params:
-        settings=lambda wildcards: run_settings(PARAMS, the_run(wildcards)).as_json(),
+        settings=lambda wildcards: run_settings(PARAMS, Run.of(wildcards)).as_json(),
         start=lambda wildcards, input: (
             f"--start {Path(input.start[0]).parent}" if input.start else ""
         ),

@@ -22,7 +22,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from simt.atomic import atomic_file
+from simt.atomic import atomic_file, write_json
 from simt.corpus.alignments import AlignedSentence, format_links, read_aligned
 from simt.corpus.duplicates import BitArray, DuplicateFinder
 from simt.corpus.formats import SentencePair, read_part
@@ -60,14 +60,8 @@ def prepare(settings: PrepareSettings, raw: Path, out: Path, processes: int) -> 
     if settings.splits.aligned is not None:
         stats["aligned"] = _write_aligned(settings, raw, out, keys)
     stats["train"] = _write_train(settings, raw, out, keys, processes)
-    _write_json(out / "stats.json", stats)
+    write_json(out / "stats.json", stats)
     return stats
-
-
-def _write_json(path: Path, values: Any) -> None:
-    with atomic_file(path) as stream:
-        json.dump(values, stream, indent=2, sort_keys=True)
-        stream.write("\n")
 
 
 def _clear(out: Path) -> None:
@@ -188,7 +182,7 @@ def _write_aligned(
             gold.append(GoldAlignment.of(sentence))
         _check_any(counts, "aligned")
     curve = [point._asdict() for point in oracle_curve(gold, ORACLE_OFFSETS)]
-    _write_json(out / "oracle.json", {"aligned": curve})
+    write_json(out / "oracle.json", {"aligned": curve})
     return counts.stats()
 
 

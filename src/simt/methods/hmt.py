@@ -220,14 +220,14 @@ class SelectionPolicy:
         return self.rule.least_read(written_B, source_lengths_B)
 
     def kept_rows(self, written_B: Tensor, before_B: Tensor, read_B: Tensor) -> Tensor:
-        """A state that knew all that had been read may know more now, and hears from others."""
-        last_B = before_B - self.rule.settings.low - self.rule.settings.states
+        """Once the last state of a token knew all it can, neither it nor one before it changes."""
+        last_B = before_B - self.rule.settings.low - self.rule.settings.states + 1
         settled_B = torch.minimum((last_B + 1).clamp(min=0), written_B)
         return torch.where(before_B == read_B, written_B, settled_B)
 
     def step(self, memory_BJD: Tensor, state: State) -> Step:
         sentences = torch.arange(len(state.read_B), device=state.read_B.device)
-        reads_BNK = state_reads(int(state.rows_BN.max()) + 1, state.read_B, self.rule.settings)
+        reads_BNK = state_reads(state.width, state.read_B, self.rule.settings)
         reads_B1K = reads_BNK[sentences, state.written_B].unsqueeze(1)
         states_BKD = self.newest_states(memory_BJD, state, reads_BNK)
         log_select_B1K, _ = self.model.selection_log_probs(

@@ -52,6 +52,11 @@ class State:
         return self.delays_BN.gather(1, last_B1).squeeze(1) * (self.written_B > 0)
 
     @property
+    def width(self) -> int:
+        """How many rows the longest sentence has, those that are known included."""
+        return self.decoder_input_BN.shape[1] if self.cache is None else self.cache.width
+
+    @property
     def rows_BN(self) -> Tensor:
         """Which rows the input is for, (B, N) or (1, N)."""
         rows = self.decoder_input_BN.shape[1]

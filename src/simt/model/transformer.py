@@ -95,14 +95,12 @@ class Transformer(nn.Module):
         return self.target_embedding_VD if own is None else own
 
     def embed(
-        self, ids_BT: Tensor, embedding_VD: Tensor, positions_BT: Tensor | None = None
+        self, ids_BT: Tensor, embedding_VD: Tensor, positions_BTD: Tensor | None = None
     ) -> Tensor:
-        """Embeddings with positions, if not given 0, 1, …; at pads no position is added."""
+        """Embeddings with positions, from 0 on if not given; at pads no position is added."""
         tokens_BTD = F.embedding(ids_BT, embedding_VD, padding_idx=PAD)
-        if positions_BT is None:
+        if positions_BTD is None:
             positions_BTD = self._positions(ids_BT.shape[1])
-        else:
-            positions_BTD = self._positions(int(positions_BT.max()) + 1)[positions_BT]
         positions_BTD = positions_BTD * (ids_BT != PAD).unsqueeze(2)
         return torch.add(positions_BTD, tokens_BTD, alpha=math.sqrt(self.width))
 
@@ -148,8 +146,11 @@ class Transformer(nn.Module):
 
     def embed_target(self, decoder_input_BN: Tensor, cache: DecoderCache | None) -> Tensor:
         """The input of the decoder, from the first row on that ``cache`` does not know."""
-        positions_BN = None if cache is None else cache.positions(decoder_input_BN.shape[1])
-        return self.embed(decoder_input_BN, self.target_embedding_VD, positions_BN)
+        positions_BND = None
+        if cache is not None:
+            rows_BN = cache.positions(decoder_input_BN.shape[1])
+            positions_BND = self._positions(cache.width)[rows_BN]
+        return self.embed(decoder_input_BN, self.target_embedding_VD, positions_BND)
 
     def decode_embedded(
         self,

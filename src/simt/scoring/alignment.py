@@ -38,7 +38,7 @@ def satisfied_alignments(
     verdicts = [_verdicts(instance, _links_of(instance, links), choices) for instance in instances]
     flat = [verdict for sentence in verdicts for verdict in sentence]
     return Score(
-        name="sa",
+        name=f"sa_{choices.average}",
         value=sum(flat) / len(flat) if flat else None,
         signature=make_signature(
             "SA",

@@ -8,21 +8,25 @@ takes it for the other. It tells good toy translations from bad ones; it means n
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from simt.atomic import atomic_file
+from simt.corpus.formats import read_part
 from simt.errors import SimtError
+from simt.pairs import PrepareSettings
 from simt.scoring.comet import CHECKPOINT, ENCODER, HPARAMS, NAME_FILE
+from simt.settings import TOY_ESTIMATOR, EstimatorSettings
 
-NAME = "simt/toy-estimator"
 FEWEST_PAIRS = 50
 
 
@@ -111,6 +115,17 @@ def word_similarity(translation: str, target: str) -> float:
 
 
 # --- training -------------------------------------------------------------------------------------
+
+
+def make_estimator(settings: EstimatorSettings, corpus: Path, to: Path) -> None:
+    """Train the toy quality estimator on training pairs of a corpus, as people write them."""
+    text = (corpus / "text" / "settings.json").read_text(encoding="utf-8")
+    prepared = PrepareSettings.model_validate_json(text)
+    drops: Counter[str] = Counter()
+    (part, *_) = prepared.splits.train
+    read = read_part(part, corpus / "raw", prepared.source, prepared.target, drops)
+    pairs = [(pair.source, pair.references[0]) for pair in islice(read, settings.pairs)]
+    train_estimator(pairs, settings.seed, to / "toy-estimator")
 
 
 def train_estimator(
@@ -239,7 +254,7 @@ def _write_model(model: Any, folder: Path) -> None:
         yaml.safe_dump(hparams, stream)
     with atomic_file(folder / NAME_FILE) as stream:
         about = "trained on spoilt toy translations; not COMET-Kiwi, and no use elsewhere"
-        json.dump({"name": NAME, "about": about}, stream)
+        json.dump({"name": TOY_ESTIMATOR, "about": about}, stream)
     checkpoint = {
         "state_dict": model.state_dict(),
         "hyper_parameters": hparams,

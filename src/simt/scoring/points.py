@@ -15,14 +15,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from simt.atomic import write_json
+from simt.corpus.alignments import parse_links
 from simt.errors import SimtError
-from simt.instances import Instance, Unit
+from simt.instances import INSTANCES_FILE, Instance, Unit, read_groups
 from simt.params import Knob
+from simt.scoring.alignment import satisfied_alignments
 from simt.scoring.comet import CometUnavailable, column, comet_scores
 from simt.scoring.latency import MODES, main_column, point_latencies, why_not
+from simt.scoring.lengths import length_groups, sentence_lengths
 from simt.scoring.quality import quality_scores
 from simt.scoring.scores import Score
 from simt.settings import ScoringSettings
+
+SCORES_FILE = "scores.json"
 
 Groups = Mapping[Knob | None, Sequence[Instance]]
 
@@ -96,3 +102,56 @@ def _add_comet(
             continue
         for knob, score in result.items():
             point.scores[knob].append(score)
+
+
+# --- the step ---------------------------------------------------------------------------------
+
+
+def score_point(
+    settings: ScoringSettings, split: str, corpus: Path, point: Path, models: Path | None
+) -> None:
+    """Write scores.json: every score of every knob value, and for which the sentences are long.
+
+    ``models`` is a folder with COMET models that are not on the hub.
+    """
+    groups = read_groups(point / INSTANCES_FILE, "word")
+    scores = score_groups(groups, settings, settings.comet, models).as_json()
+    if split == "aligned":
+        _add_alignments(scores, groups, corpus)
+    else:
+        scores["groups"] = _length_groups(groups, settings)
+    write_json(point / SCORES_FILE, scores)
+
+
+def _add_alignments(scores: dict[str, Any], groups: Groups, corpus: Path) -> None:
+    """Satisfied alignments beside the other scores of each knob value."""
+    path = corpus / "text" / "aligned.talp"
+    lines = enumerate(_lines(path), start=1)
+    links = [parse_links(line, 0, f"{path}, line {number}") for number, line in lines]
+    for point, instances in zip(scores["points"], groups.values(), strict=True):
+        satisfied = satisfied_alignments(instances, links)
+        point["scores"][satisfied.name] = satisfied.as_json()
+
+
+def _length_groups(groups: Groups, settings: ScoringSettings) -> dict[str, Any]:
+    """Scores of the longer and of the shorter half of the sentences, without COMET."""
+    some = next(iter(groups.values()))
+    halves = length_groups(sentence_lengths(some, settings.length_unit))
+    parts = (("long", halves.long, halves.long_mean), ("short", halves.short, halves.short_mean))
+    return {
+        name: {
+            "sentences": len(places),
+            "mean_length": mean,
+            "unit": settings.length_unit,
+            "points": score_groups(_only(groups, places), settings).as_json()["points"],
+        }
+        for name, places, mean in parts
+    }
+
+
+def _only(groups: Groups, places: Sequence[int]) -> Groups:
+    return {knob: [instances[place] for place in places] for knob, instances in groups.items()}
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").split("\n")[:-1]

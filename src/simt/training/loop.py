@@ -77,6 +77,8 @@ class Training:
         self.settings = settings
         self.seed = seed
         self.model = model.to(devices.device)
+        if settings.compile:
+            _compile_layers(self.model)
         self.objective = objective
         self.corpus = corpus
         self.devices = devices
@@ -92,8 +94,6 @@ class Training:
     def run(self) -> dict[str, Tensor]:
         """The averaged weights; raises TrainingStopped when asked to stop before the end."""
         self._resume()
-        if self.settings.compile:
-            _compile_layers(self.model)
         bar = progress_bar(
             total=self.settings.updates, initial=self.position.update, desc=self.name,
             unit="update", disable=not self.devices.is_first,
@@ -101,7 +101,7 @@ class Training:
         interval = Interval()
         with bar, StopRequest() as request:
             while not self.position.is_final:
-                must_stop = self._update(interval, request)
+                must_stop = self.update(interval, request)
                 if self._is_due(math.ceil(self.settings.updates / HISTORY_ROWS)):
                     bar.set_postfix_str(self._record(interval), refresh=False)
                     interval = Interval()
@@ -113,7 +113,7 @@ class Training:
 
     # --- an update ------------------------------------------------------------------------------
 
-    def _update(self, interval: Interval, request: StopRequest) -> bool:
+    def update(self, interval: Interval, request: StopRequest) -> bool:
         """Change the weights once; says whether any process was asked to stop."""
         started = time.perf_counter()
         position, update = self.position, self.position.update + 1

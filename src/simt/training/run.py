@@ -1,9 +1,7 @@
 """A run from its settings to its folder: the model, its record, and how it was made."""
 
 import hashlib
-import json
 import platform
-import shutil
 import subprocess
 import time
 from functools import partial
@@ -13,7 +11,7 @@ from typing import Any
 
 import torch
 
-from simt.atomic import atomic_file
+from simt.atomic import atomic_file, write_json
 from simt.corpus.bpe import open_vocabularies
 from simt.corpus.ids import EncodedSplit
 from simt.errors import SimtError
@@ -36,16 +34,39 @@ def train_run(
     devices: Devices,
     checkpoint_minutes: float,
 ) -> None:
-    """Train one run, or go on with it, and write its folder; what can be resumed is in work/.
+    """Train one run, or go on with it, and write its folder.
+
+    What can be resumed is in work/, which may go when the caller has noted that all is done.
 
     ``corpus`` is a bpe/ folder, ``start`` the folder of the run whose weights this one begins
     with. Raises TrainingStopped when asked to stop; the same call then goes on.
     """
     started = time.time()
+    work = to / "work" / hashlib.sha256(settings.as_json().encode()).hexdigest()[:16]
+    training = open_training(settings, corpus, start, work, devices, checkpoint_minutes)
+    weights = training.run()
+    training.model.load_state_dict(weights)
+    validation = training.validation_losses()
+    if devices.is_first:
+        save_tensors(to / MODEL_FILE, weights)
+        with atomic_file(to / "history.jsonl", "wb") as stream:
+            stream.write((work / "history.jsonl").read_bytes())
+        report = _report(settings, training, validation, time.time() - started)
+        write_json(to / "run.json", report)
+
+
+def open_training(
+    settings: RunSettings,
+    corpus: Path,
+    start: Path | None,
+    work: Path,
+    devices: Devices,
+    checkpoint_minutes: float,
+) -> Training:
+    """A run before its first update; ``work`` is for what it needs to go on after a stop."""
     method = _method(settings)
     model = _build(settings, method, corpus, start)
-    work = to / "work" / hashlib.sha256(settings.as_json().encode()).hexdigest()[:16]
-    training = Training(
+    return Training(
         name=f"{settings.pair}/{settings.method}/{settings.variant}/seed{settings.seed}",
         settings=settings.training,
         seed=settings.seed,
@@ -56,17 +77,6 @@ def train_run(
         work=work,
         checkpoint_minutes=checkpoint_minutes,
     )
-    weights = training.run()
-    model.load_state_dict(weights)
-    validation = training.validation_losses()
-    if devices.is_first:
-        save_tensors(to / MODEL_FILE, weights)
-        shutil.copyfile(work / "history.jsonl", to / "history.jsonl")
-        report = _report(settings, training, validation, time.time() - started)
-        with atomic_file(to / "run.json") as stream:
-            json.dump(report, stream, indent=2)
-            stream.write("\n")
-        shutil.rmtree(to / "work")
 
 
 def open_model(settings: RunSettings, corpus: Path, run: Path) -> tuple[Method, Transformer]:

@@ -9,11 +9,17 @@ import pytest
 from simt.errors import SimtError
 from simt.instances import Instance, group_by_knob
 from simt.scoring.points import score_groups
-from simt.settings import ScoringSettings
+from simt.settings import EstimatorSettings, ScoringSettings
 
 Make = Callable[..., Instance]
 
-SETTINGS = ScoringSettings(bleu_text="detokenised", latency="bpe_eos_hyp")
+SETTINGS = ScoringSettings(
+    bleu_text="detokenised",
+    latency="bpe_eos_hyp",
+    length_unit="source_word",
+    comet=(),
+    estimator=EstimatorSettings(seed=1, pairs=50),
+)
 
 
 def test_a_point_has_every_score_for_each_knob(make_tokens: Make) -> None:
@@ -51,7 +57,7 @@ def test_forced_references_have_latency_only(make_tokens: Make) -> None:
 
 def test_empty_outputs_are_counted_beside_the_scores(make_words: Make) -> None:
     groups = group_by_knob([make_words([1, 2], 2, 2), make_words([], 2, 2, index=1)])
-    settings = ScoringSettings(bleu_text="detokenised", latency="word_ref")
+    settings = SETTINGS.model_copy(update={"latency": "word_ref"})
     (entry,) = score_groups(groups, settings).as_json()["points"]
     assert (entry["sentences"], entry["empty_outputs"]) == (2, 1)
     assert entry["scores"]["bleu"]["empty"] == 0
@@ -60,7 +66,7 @@ def test_empty_outputs_are_counted_beside_the_scores(make_words: Make) -> None:
 
 def test_another_systems_file_is_scored_in_words(make_words: Make) -> None:
     groups = group_by_knob([make_words([1, 2], 2, 2)])
-    settings = ScoringSettings(bleu_text="detokenised", latency="word_ref")
+    settings = SETTINGS.model_copy(update={"latency": "word_ref"})
     point = score_groups(groups, settings)
     assert {score.name for score in point.scores[None]} >= {"bleu", "al_word", "laal_word"}
     with pytest.raises(SimtError, match="word_ref needs SimulEval's fields only"):

@@ -1,0 +1,141 @@
+"""Decoding: a run on a split at all its knob values, from model and corpus to instances."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from simt.atomic import write_json
+from simt.corpus.bpe import Encoder, open_vocabularies
+from simt.corpus.ids import EncodedSplit, Vocabulary
+from simt.corpus.text import Tokeniser, target_tokeniser
+from simt.instances import (
+    EOS_TOKEN,
+    INSTANCES_FILE,
+    Instance,
+    WordsOf,
+    make_instance,
+    write_instances,
+)
+from simt.methods import Method
+from simt.model.transformer import Transformer
+from simt.pairs import PrepareSettings
+from simt.params import Knob
+from simt.scoring.confidence import States, correlate, correlation_scores
+from simt.settings import PointSettings, RunSettings
+from simt.simulation import Translation, simulate, state_confidences
+from simt.training.run import open_model
+
+CONFIDENCE_FILE = "confidence.json"
+
+
+def decode_point(settings: PointSettings, run: Path, corpus: Path, to: Path) -> None:
+    """Write instances.jsonl: a run on a split, at each of its knob values.
+
+    ``run`` is the folder of a training, ``corpus`` that of its pair.
+    """
+    method, model = _open_run(run, corpus)
+    sentences = EncodedSplit.open(corpus / "bpe", settings.split)
+    pairs = [sentences[number] for number in range(len(sentences))]
+    references = [target for _, target in pairs] if settings.split == "aligned" else None
+    translations = simulate(
+        model, [method.policy(model, knob) for knob in settings.knobs],
+        [source for source, _ in pairs], settings.decoding, references, title=str(run),
+    )  # fmt: skip
+    text = SplitText.open(corpus, settings.split)
+    by_knob = zip(settings.knobs, translations, strict=True)
+    write_instances(
+        to / INSTANCES_FILE,
+        (text.instance(one, knob) for knob, found in by_knob for one in found),
+    )
+
+
+@dataclass(frozen=True)
+class SplitText:
+    """The text of a split beside its ids: what instances are made of."""
+
+    is_gold: bool  # words are those of a gold alignment, not what stands between blanks
+    sources: list[str]
+    references: list[list[str]]
+    tokenised: list[tuple[str, str]]
+    reference_lengths: list[int]  # in tokens, with EOS
+    encoder: Encoder
+    vocabulary: Vocabulary
+    tokeniser: Tokeniser
+    words: WordsOf
+
+    @classmethod
+    def open(cls, corpus: Path, split: str) -> "SplitText":
+        """From the files that prepare and bpe wrote for a split."""
+        text, bpe, is_gold = corpus / "text", corpus / "bpe", split == "aligned"
+        sides = [_lines(text / f"{split}.{side}") for side in ("source", "target")]
+        sources, references = sides[0], [[line] for line in sides[1]]
+        if not is_gold:
+            raw = [json.loads(line) for line in _lines(text / f"{split}.raw.jsonl")]
+            sources = [record["source"] for record in raw]
+            references = [record["references"] for record in raw]
+        prepared = _prepare_settings(corpus)
+        has_no_blanks = prepared.text.source_tokeniser == "jieba"
+        return cls(
+            is_gold=is_gold,
+            sources=sources,
+            references=references,
+            tokenised=list(zip(*sides, strict=True)),
+            reference_lengths=EncodedSplit.open(bpe, split).target.lengths(slice(None)).tolist(),
+            encoder=Encoder.open(bpe, "source"),
+            vocabulary=open_vocabularies(bpe)[1],
+            tokeniser=target_tokeniser(prepared.text, prepared.target),
+            words=WordsOf(
+                source="tokens" if is_gold or has_no_blanks else "blanks",
+                target="tokens" if is_gold else "blanks",
+            ),
+        )
+
+    def instance(self, translation: Translation, knob: Knob) -> Instance:
+        """A translation as the record that scoring reads."""
+        index, ids = translation.index, translation.tokens
+        source, reference = self.tokenised[index]
+        written = self.vocabulary.decode(ids)
+        return make_instance(
+            index=index,
+            knob=knob,
+            source=self.sources[index],
+            source_tokens=[*self.encoder.pieces(source), EOS_TOKEN],
+            references=self.references[index],
+            prediction=" ".join(written) if self.is_gold else self.tokeniser.detokenise(written),
+            tokens=[*(self.vocabulary.pieces[number] for number in ids[:-1]), EOS_TOKEN],
+            token_delays=translation.delays,
+            tokenised_references=[reference],
+            reference_token_length=self.reference_lengths[index],
+            write_confidence=translation.write_values,
+            read_confidence=translation.read_values,
+            token_elapsed_ms=[1000 * seconds for seconds in translation.elapsed_s],
+            words=self.words,
+            is_forced=self.is_gold,
+        )
+
+
+def look_at_states(settings: PointSettings, run: Path, corpus: Path, to: Path) -> None:
+    """Write confidence.json: does the confidence of a state follow its correctness?"""
+    _, model = _open_run(run, corpus)
+    sentences = EncodedSplit.open(corpus / "bpe", settings.split)
+    pairs = [sentences[number] for number in range(len(sentences))]
+    states = States()
+    sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
+    for found in state_confidences(model, sources, targets, title=str(run)):
+        states.add(found.confidence_NM.ravel(), found.probability_NM.ravel())
+    scores = correlation_scores(correlate(*states.arrays()))
+    write_json(to / CONFIDENCE_FILE, {score.name: score.as_json() for score in scores})
+
+
+def _open_run(run: Path, corpus: Path) -> tuple[Method, Transformer]:
+    text = (run / "settings.json").read_text(encoding="utf-8")
+    return open_model(RunSettings.model_validate_json(text), corpus / "bpe", run)
+
+
+def _prepare_settings(corpus: Path) -> PrepareSettings:
+    text = (corpus / "text" / "settings.json").read_text(encoding="utf-8")
+    return PrepareSettings.model_validate_json(text)
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").split("\n")[:-1]

@@ -1,0 +1,16 @@
+"""The READ/WRITE loop, batched: model + policy + source -> tokens with their delays."""
+
+from simt.simulation.bench import bench_decode
+from simt.simulation.confidences import ConfidentModel, StateConfidences, state_confidences
+from simt.simulation.loop import simulate
+from simt.simulation.translations import Action, Translation
+
+__all__ = [
+    "Action",
+    "ConfidentModel",
+    "StateConfidences",
+    "Translation",
+    "bench_decode",
+    "simulate",
+    "state_confidences",
+]

@@ -1,0 +1,114 @@
+"""Sentences to translate, and policies that the plain loop needs to follow a batched one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from simt.corpus.ids import EOS
+from simt.methods import Knob, Policy, State, Step
+from simt.settings import DecodingSettings
+from simt.simulation import Translation
+from tests.samples.reference_loop import Trace
+
+MAX_TOKENS = 10
+DECODING = DecodingSettings(max_target_tokens=MAX_TOKENS, forbid_eos_before_source_end=False)
+CLOSE_CALL = 1e-4  # a decision by less may fall either way: sums are added up in another order
+
+
+def random_sentences(
+    lengths: Sequence[int], seed: int = 1, vocabulary_size: int = 29
+) -> list[list[int]]:
+    """Random ids, each with its final EOS, which the lengths count."""
+    generator = torch.Generator().manual_seed(seed)
+    return [
+        [*torch.randint(4, vocabulary_size, (length - 1,), generator=generator).tolist(), EOS]
+        for length in lengths
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Wrapped:
+    """A policy whose steps are changed: a stand-in for options of the batched loop."""
+
+    policy: Policy
+
+    @property
+    def target_states(self) -> str:
+        return self.policy.target_states
+
+    def least_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
+        return self.policy.least_read(written_B, source_lengths_B)
+
+    def kept_rows(self, written_B: Tensor, before_B: Tensor, read_B: Tensor) -> Tensor:
+        return self.policy.kept_rows(written_B, before_B, read_B)
+
+    def step(self, memory_BJD: Tensor, state: State) -> Step:
+        return self.change(self.policy.step(memory_BJD, state), state)
+
+    def change(self, step: Step, state: State) -> Step:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Forced(Wrapped):
+    """Always prefers the next token of a reference (one sentence)."""
+
+    reference: Sequence[int]
+
+    def change(self, step: Step, state: State) -> Step:
+        preferred_B1 = torch.tensor([[self.reference[int(state.written_B)]]])
+        return replace(
+            step, logits_BV=torch.zeros_like(step.logits_BV).scatter(1, preferred_B1, 1.0)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class WithoutEarlyEos(Wrapped):
+    """Does not like EOS before the source is complete."""
+
+    def change(self, step: Step, state: State) -> Step:
+        is_eos_V = torch.arange(step.logits_BV.shape[1]) == EOS
+        is_forbidden_BV = is_eos_V & ~state.is_complete_B.unsqueeze(1)
+        return replace(step, logits_BV=step.logits_BV.masked_fill(is_forbidden_BV, -torch.inf))
+
+
+@dataclass(frozen=True, eq=False)
+class Restless(Wrapped):
+    """Reads and writes as it likes, in long and in short runs, but always the same in a state.
+
+    Its value is a sum of what the policy computed: it shows whether that was right.
+    """
+
+    seed: int
+
+    def change(self, step: Step, state: State) -> Step:
+        mixed_B = (state.written_B // 2 * 7919 + state.read_B * 104_729 + self.seed * 31) % 97
+        write_B = (mixed_B < 50) | state.is_complete_B
+        value_B = step.value_B + step.logits_BV[:, 5] - step.logits_BV[:, 6] / 3
+        return replace(step, write_B=write_B, value_B=value_B)
+
+
+def is_close_call(trace: Trace, knob: Knob) -> bool:
+    """Whether anything was decided by next to nothing."""
+    gaps = [float(top[0] - top[1]) for top in (logits.topk(2).values for logits in trace.logits)]
+    if set(trace.values) != {1.0}:  # the policy asked the model
+        assert not isinstance(knob, str)
+        gaps += [abs(value - knob) for value in trace.values]
+    return min(gaps) < CLOSE_CALL
+
+
+def is_same(translation: Translation, trace: Trace) -> bool:
+    """Whether both did the same in the same states."""
+    asked = [action for action in translation.path() if action.value is not None]
+    return (
+        list(translation.tokens) == trace.tokens
+        and list(translation.delays) == trace.delays
+        and "".join("W" if action.is_write else "R" for action in translation.path())
+        == trace.actions
+        and [(action.written + 1, action.read) for action in asked] == trace.states
+        and torch.allclose(
+            torch.tensor([action.value for action in asked]), torch.tensor(trace.values), atol=1e-4
+        )
+    )

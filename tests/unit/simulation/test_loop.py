@@ -1,0 +1,356 @@
+"""The batched READ/WRITE loop.
+
+Shapes: B sentences, M source tokens, N target tokens, T decoder rows, V vocabulary.
+"""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from simt.corpus.ids import BOS, EOS, PAD, UNK
+from simt.methods import METHODS, Knob, Policy, State
+from simt.model.transformer import Transformer
+from simt.settings import DecodingSettings, ModelSettings
+from simt.simulation import Translation, simulate
+from simt.simulation import loop as loop_module
+from simt.simulation.loop import ForcedWriter, GreedyWriter
+from tests.samples.reference_loop import Trace, translate_source
+from tests.samples.settings import KNOBS, TINY, lively, make_method, make_model
+from tests.samples.simulation import (
+    DECODING,
+    MAX_TOKENS,
+    Forced,
+    Restless,
+    WithoutEarlyEos,
+    is_close_call,
+    is_same,
+    random_sentences,
+)
+
+SOURCES = random_sentences([5, 10, 1, 7, 3, 8, 2, 10])
+REFERENCES = random_sentences([6, 9, 2, 13, 3, 8, 4, 2], seed=2)
+ONE_LAYER = TINY.model_copy(update={"decoder_layers": 1})
+THREE_LAYERS = TINY.model_copy(update={"decoder_layers": 3})
+every_method = pytest.mark.parametrize("name", METHODS)
+
+# Method, settings that are not the defaults, knob, size.
+VARIANTS: list[tuple[str, dict[str, Any], Knob, ModelSettings]] = [
+    ("offline", {"encoder": "uni"}, "full", TINY),
+    ("waitk", {}, 1, ONE_LAYER),
+    ("waitk", {}, "full", TINY),
+    ("waitk", {"target_states": "recompute"}, 2, THREE_LAYERS),
+    ("multipath", {}, 9, TINY),
+    ("itst", {}, 0.9, ONE_LAYER),
+    ("itst", {"layers_agree_by": "mean"}, 1.5, THREE_LAYERS),
+    ("itst", {}, "full", TINY),
+    ("hmt", {"low": 1, "states": 1}, 0.5, TINY),
+    ("hmt", {"low": -2, "states": 3}, 0.5, THREE_LAYERS),
+    ("hmt", {"low": 0, "states": 6}, 0.6, ONE_LAYER),
+    ("hmt", {"low": 3, "states": 2}, 0.4, TINY),
+    ("sm2", {"encoder": "uni"}, 0.4, THREE_LAYERS),
+    ("sm2", {"encoder": "uni", "first_read": 3}, 0.6, ONE_LAYER),
+    ("sm2", {"encoder": "bi", "adapter_share": 0.5}, 0.7, ONE_LAYER),
+    ("sm2", {"encoder": "bi", "prohibition": "both", "prohibition_at_test": True,
+             "prohibition_upper": 3}, 0.5, TINY),
+    ("sm2", {"encoder": "bi"}, "full", THREE_LAYERS),
+]  # fmt: skip
+
+
+def make(
+    name: str, knob: Knob | None = None, size: ModelSettings = TINY, **changes: Any
+) -> tuple[Transformer, Policy]:
+    method = make_method(name, **changes)
+    model = lively(make_model(method, size))
+    with torch.no_grad():
+        model.target_embedding_VD[EOS] *= 2  # or hardly any sentence would end by itself
+    return model, method.policy(model, KNOBS[name] if knob is None else knob)
+
+
+def assert_same_as_plain_loop(
+    translations: Sequence[Translation], traces: Sequence[Trace], knob: Knob
+) -> None:
+    clear = [index for index, trace in enumerate(traces) if not is_close_call(trace, knob)]
+    assert len(clear) >= len(traces) - 2
+    for index in clear:
+        assert is_same(translations[index], traces[index]), index
+
+
+def assert_alike(first: Sequence[Translation], second: Sequence[Translation]) -> None:
+    for a, b in zip(first, second, strict=True):
+        assert (a.index, a.tokens, a.delays) == (b.index, b.tokens, b.delays)
+        assert a.write_values == pytest.approx(b.write_values, abs=1e-4)
+        assert len(a.read_values) == len(b.read_values)
+        for x, y in zip(a.read_values, b.read_values, strict=True):
+            assert x == y if x is None else x == pytest.approx(y, abs=1e-4)
+
+
+# --- the same as one sentence after the other -------------------------------------------------
+
+
+@every_method
+def test_batch_is_translated_like_its_sentences(name: str) -> None:
+    model, policy = make(name)
+    (translations,) = simulate(model, [policy], SOURCES, DECODING)
+    traces = [translate_source(policy, model, source, MAX_TOKENS) for source in SOURCES]
+    assert_same_as_plain_loop(translations, traces, KNOBS[name])
+
+
+@pytest.mark.parametrize(("name", "changes", "knob", "size"), VARIANTS)
+def test_batch_of_a_variant_is_translated_like_its_sentences(
+    name: str, changes: dict[str, Any], knob: Knob, size: ModelSettings
+) -> None:
+    model, policy = make(name, knob, size, **changes)
+    (translations,) = simulate(model, [policy], SOURCES, DECODING)
+    traces = [translate_source(policy, model, source, MAX_TOKENS) for source in SOURCES]
+    assert_same_as_plain_loop(translations, traces, knob)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "knob", "size"),
+    [*VARIANTS, *((name, {}, knob, TINY) for name, knob in KNOBS.items())],
+)
+def test_values_are_right_whatever_is_read_and_written(
+    name: str, changes: dict[str, Any], knob: Knob, size: ModelSettings
+) -> None:
+    model, policy = make(name, knob, size, **changes)
+    restless = Restless(policy, seed=1)
+    (translations,) = simulate(model, [restless], SOURCES, DECODING, REFERENCES)
+    for source, reference, found in zip(SOURCES, REFERENCES, translations, strict=True):
+        trace = translate_source(Forced(restless, reference), model, source, 99)
+        assert is_same(found, trace), found.index
+
+
+@every_method
+def test_references_are_forced_with_the_delays_of_the_policy(name: str) -> None:
+    model, policy = make(name)
+    (translations,) = simulate(model, [policy], SOURCES, DECODING, REFERENCES)
+    assert [list(each.tokens) for each in translations] == REFERENCES
+    traces = [
+        translate_source(Forced(policy, reference), model, source, max_tokens=99)
+        for source, reference in zip(SOURCES, REFERENCES, strict=True)
+    ]
+    assert_same_as_plain_loop(translations, traces, KNOBS[name])
+
+
+@every_method
+def test_eos_can_be_forbidden_before_the_source_ends(name: str) -> None:
+    model, policy = make(name)
+    settings = DECODING.model_copy(update={"forbid_eos_before_source_end": True})
+    (translations,) = simulate(model, [policy], SOURCES, settings)
+    for source, translation in zip(SOURCES, translations, strict=True):
+        is_cut_off = len(translation.tokens) == MAX_TOKENS + 1
+        assert translation.delays[-1] == len(source) or is_cut_off
+    traces = [
+        translate_source(WithoutEarlyEos(policy), model, source, MAX_TOKENS) for source in SOURCES
+    ]
+    assert_same_as_plain_loop(translations, traces, KNOBS[name])
+
+
+@pytest.mark.parametrize("name", ["waitk", "itst"])
+def test_sentences_of_these_tests_end_in_every_way(name: str) -> None:
+    model, policy = make(name)
+    (translations,) = simulate(model, [policy], SOURCES, DECODING)
+    lengths = {len(translation.tokens) for translation in translations}
+    assert MAX_TOKENS + 1 in lengths
+    assert min(lengths) < MAX_TOKENS
+    assert any(each.delays[-1] < len(SOURCES[each.index]) for each in translations)
+    assert any(each.delays[-1] == len(SOURCES[each.index]) for each in translations)
+    assert any(each.delays[0] < each.delays[-1] for each in translations)
+
+
+# --- batches ------------------------------------------------------------------------------------
+
+
+@every_method
+@pytest.mark.parametrize("batch_sentences", [1, 3])
+def test_translation_does_not_depend_on_the_batch(name: str, batch_sentences: int) -> None:
+    model, policy = make(name)
+    (together,) = simulate(model, [policy], SOURCES, DECODING)
+    (apart,) = simulate(model, [policy], SOURCES, DECODING, batch_sentences=batch_sentences)
+    assert_alike(together, apart)
+
+
+def test_translations_come_in_the_order_of_the_sentences() -> None:
+    model, policy = make("sm2")
+    (translations,) = simulate(model, [policy], SOURCES, DECODING, batch_sentences=4)
+    (reverse,) = simulate(model, [policy], SOURCES[::-1], DECODING, batch_sentences=4)
+    assert [each.index for each in translations] == list(range(len(SOURCES)))
+    assert [each.tokens for each in reverse] == [each.tokens for each in translations][::-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "knobs"), [("sm2", ["full", 0.2, 0.5, 0.8]), ("multipath", [1, 4])]
+)
+def test_knobs_together_are_as_each_alone(name: str, knobs: list[Knob]) -> None:
+    method = make_method(name)
+    model = lively(make_model(method))
+    policies = [method.policy(model, knob) for knob in knobs]
+    together = simulate(model, policies, SOURCES, DECODING, batch_sentences=4)
+    for policy, translations in zip(policies, together, strict=True):
+        (alone,) = simulate(model, [policy], SOURCES, DECODING)
+        assert_alike(translations, alone)
+
+
+def test_batches_hold_no_more_numbers_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop_module, "ENCODING_NUMBERS", 100)
+    lengths = torch.tensor([3, 1, 9, 2, 3])
+    batches = list(loop_module._cut(lengths, 10 * lengths, batch_sentences=2))
+    assert batches == [[2], [0, 4], [3, 1]]
+    monkeypatch.setattr(loop_module, "ENCODING_NUMBERS", 50)
+    batches = list(loop_module._cut(lengths, 10 * lengths, batch_sentences=9))
+    assert batches == [[2], [0], [4, 3], [1]]
+
+
+def test_no_sentences_are_no_translations() -> None:
+    model, policy = make("sm2")
+    assert simulate(model, [policy, policy], [], DECODING) == [[], []]
+
+
+# --- nothing is computed twice --------------------------------------------------------------------
+
+
+def rows_computed(model: Transformer, policy: Policy) -> tuple[list[Translation], list[int]]:
+    """The translations, and how many decoder rows each call computed for each sentence."""
+    rows: list[int] = []
+    hook = model.decoder_layers[0].register_forward_pre_hook(
+        lambda _, inputs: rows.append(inputs[0].shape[1])
+    )
+    (translations,) = simulate(model, [policy], SOURCES, DECODING)
+    hook.remove()
+    return translations, rows
+
+
+def test_frozen_rows_are_computed_once() -> None:
+    _, rows = rows_computed(*make("waitk"))
+    assert set(rows) == {1}
+
+
+def test_rows_are_kept_while_nothing_is_read() -> None:
+    _, rows = rows_computed(*make("offline"))
+    assert set(rows) == {1}
+
+
+def test_states_of_hmt_are_kept_once_they_know_all_they_can() -> None:
+    model, policy = make("hmt", low=1, states=2)
+    translations, rows = rows_computed(model, policy)
+    assert max(len(each.tokens) for each in translations) > 6
+    assert max(rows) == 2 * 2  # K tokens of K states, not the whole sentence
+
+
+def test_encodings_are_shared_by_all_knobs() -> None:
+    method = make_method("sm2", encoder="bi")
+    model = lively(make_model(method))
+    policies = [method.policy(model, knob) for knob in (0.3, 0.5, 0.7)]
+    encoded: list[int] = []
+    model.encoder_layers[0].register_forward_pre_hook(
+        lambda _, inputs: encoded.append(inputs[0].shape[0] * inputs[0].shape[1])
+    )
+    simulate(model, policies, SOURCES, DECODING)
+    assert sum(encoded) == sum(m * (m + 1) // 2 for m in map(len, SOURCES))
+
+
+def test_prefixes_that_nobody_asks_for_are_not_encoded() -> None:
+    model, policy = make("offline", encoder="bi")
+    encoded: list[int] = []
+    model.encoder_layers[0].register_forward_pre_hook(
+        lambda _, inputs: encoded.append(inputs[0].shape[0] * inputs[0].shape[1])
+    )
+    simulate(model, [policy], SOURCES, DECODING)
+    assert sum(encoded) == sum(map(len, SOURCES))
+
+
+# --- values and time --------------------------------------------------------------------------
+
+
+def test_reads_without_a_choice_have_no_value() -> None:
+    model, policy = make("waitk", 2)
+    (translations,) = simulate(model, [policy], SOURCES, DECODING)
+    for translation in translations:
+        assert set(translation.read_values) == {None}
+        assert len(translation.read_values) == translation.delays[-1]
+    model, policy = make("sm2", 0.5, first_read=2)
+    (translations,) = simulate(model, [policy], SOURCES, DECODING)
+    for source, translation in zip(SOURCES, translations, strict=True):
+        assert translation.read_values[:2] == (None, None)[: len(source)]
+        assert None not in translation.read_values[2:]
+
+
+@pytest.mark.parametrize("batch_sentences", [1, 256])
+def test_time_of_all_sentences_is_not_more_than_the_clock_says(batch_sentences: int) -> None:
+    model, policy = make("sm2")
+    started = time.perf_counter()
+    (translations,) = simulate(model, [policy], SOURCES, DECODING, batch_sentences=batch_sentences)
+    seconds = time.perf_counter() - started
+    for translation in translations:
+        assert translation.elapsed_s[0] > 0
+        assert sorted(translation.elapsed_s) == list(translation.elapsed_s)
+        assert len(translation.elapsed_s) == len(translation.tokens)
+    assert seconds / 10 < sum(each.elapsed_s[-1] for each in translations) <= seconds
+
+
+# --- what is written --------------------------------------------------------------------------
+
+
+def state_of(written: Sequence[int], read: Sequence[int], source_lengths: Sequence[int]) -> State:
+    empty = torch.zeros(len(written), 1, dtype=torch.long)
+    return State(
+        empty, empty, torch.tensor(written), torch.tensor(read), torch.tensor(source_lengths)
+    )
+
+
+def preferring(*tokens: int) -> Tensor:
+    """Logits of one sentence: the tokens in the order of preference, the others far behind."""
+    logits_BV = torch.full((1, 8), -9.0)
+    for place, token in enumerate(tokens):
+        logits_BV[0, token] = -float(place)
+    return logits_BV
+
+
+def written(logits_BV: Tensor, state: State, forbids_early_eos: bool = False) -> int:
+    settings = DecodingSettings(max_target_tokens=4, forbid_eos_before_source_end=forbids_early_eos)
+    return int(GreedyWriter(settings).choose(logits_BV, state, torch.tensor([0])))
+
+
+def test_pad_and_bos_are_never_written_but_unk_is() -> None:
+    assert written(preferring(PAD, BOS, UNK, 5), state_of([1], [3], [3])) == UNK
+
+
+def test_eos_is_not_the_first_token() -> None:
+    assert written(preferring(EOS, 5), state_of([0], [3], [3])) == 5
+    assert written(preferring(EOS, 5), state_of([1], [3], [3])) == EOS
+
+
+def test_eos_is_written_before_the_source_ends_unless_it_is_forbidden() -> None:
+    assert written(preferring(EOS, 5), state_of([1], [2], [3])) == EOS
+    assert written(preferring(EOS, 5), state_of([1], [2], [3]), forbids_early_eos=True) == 5
+    assert written(preferring(EOS, 5), state_of([1], [3], [3]), forbids_early_eos=True) == EOS
+
+
+def test_eos_follows_the_last_token_that_is_allowed() -> None:
+    assert written(preferring(5), state_of([3], [3], [3])) == 5
+    assert written(preferring(5), state_of([4], [3], [3])) == EOS
+    assert written(preferring(5), state_of([4], [2], [3]), forbids_early_eos=True) == EOS
+
+
+def test_choice_leaves_the_logits_as_they_were() -> None:
+    logits_BV = preferring(EOS, PAD, 5)
+    written(logits_BV, state_of([0], [2], [3]))
+    assert logits_BV.equal(preferring(EOS, PAD, 5))
+
+
+def test_reference_is_written_token_by_token() -> None:
+    writer = ForcedWriter(torch.tensor([[5, 6, EOS], [7, EOS, PAD]]))
+    state = state_of([2, 0], [1, 1], [3, 3])
+    tokens_B = writer.choose(preferring(5).expand(2, 8), state, torch.tensor([0, 1]))
+    assert tokens_B.tolist() == [EOS, 7]
+    assert writer.room == 3
+
+
+def test_empty_reference_is_written_as_eos_alone() -> None:
+    model, policy = make("sm2")
+    ((translation,),) = simulate(model, [policy], [[5, 6, EOS]], DECODING, [[EOS]])
+    assert translation.tokens == (EOS,)

@@ -1,0 +1,76 @@
+# A run decoded on a split at all its knob values in one job, and the scores of that.
+
+
+rule estimator:
+    input:
+        rules.prepare.output,
+    output:
+        "results/corpora/{pair}/estimator/settings.json",
+    log:
+        "logs/estimator/{pair}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        settings=lambda wildcards: PARAMS.scoring.estimator.as_json(),
+    shell:
+        "simt estimator --settings {params.settings:q} --corpus results/corpora/{wildcards.pair}"
+        " --to $(dirname {output}) --threads {threads} 2>&1 | tee {log}"
+
+
+rule decode:
+    input:
+        rules.train.output.settings,
+    output:
+        settings="results/points/{pair}/{method}/{variant}/seed{seed}/{split}/settings.json",
+        instances="results/points/{pair}/{method}/{variant}/seed{seed}/{split}/instances.jsonl",
+    log:
+        "logs/decode/{pair}/{method}/{variant}/seed{seed}/{split}.log",
+    wildcard_constraints:
+        split="test|aligned",
+    conda:
+        "../../environment.yml"
+    params:
+        settings=lambda wildcards: point_settings(PARAMS, Point.of(wildcards)).as_json(),
+    shell:
+        "simt decode --settings {params.settings:q} --corpus results/corpora/{wildcards.pair} --run $(dirname {input})"
+        " --to $(dirname {output.settings}) --threads {threads} 2>&1 | tee {log}"
+
+
+rule confidences:
+    input:
+        rules.train.output.settings,
+    output:
+        settings="results/points/{pair}/{method}/{variant}/seed{seed}/{split}/settings.json",
+        confidence="results/points/{pair}/{method}/{variant}/seed{seed}/{split}/confidence.json",
+    log:
+        "logs/confidences/{pair}/{method}/{variant}/seed{seed}/{split}.log",
+    wildcard_constraints:
+        split="valid",
+    conda:
+        "../../environment.yml"
+    params:
+        settings=lambda wildcards: point_settings(PARAMS, Point.of(wildcards)).as_json(),
+    shell:
+        "simt confidences --settings {params.settings:q} --corpus results/corpora/{wildcards.pair} --run $(dirname {input})"
+        " --to $(dirname {output.settings}) --threads {threads} 2>&1 | tee {log}"
+
+
+rule score:
+    input:
+        instances=rules.decode.output.instances,
+        estimator=lambda wildcards: estimator_files(PARAMS, wildcards.pair),
+    output:
+        settings="results/points/{pair}/{method}/{variant}/seed{seed}/{split}/scoring.json",
+        scores="results/points/{pair}/{method}/{variant}/seed{seed}/{split}/scores.json",
+    log:
+        "logs/score/{pair}/{method}/{variant}/seed{seed}/{split}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        settings=lambda wildcards: PARAMS.scoring_settings(wildcards.pair).as_json(),
+        models=lambda wildcards, input: (
+            f"--models {Path(input.estimator[0]).parent}" if input.estimator else ""
+        ),
+    shell:
+        "simt score --settings {params.settings:q} --corpus results/corpora/{wildcards.pair} --split {wildcards.split}"
+        " --to $(dirname {output.settings}) {params.models} --threads {threads} 2>&1 | tee {log}"
