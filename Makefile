@@ -5,19 +5,24 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3 python; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+JOEYNMT := .venv-joeynmt
 WORKERS ?= 2
 
-.PHONY: help demo test test-fast test-slow lint clean
+.PHONY: help demo test test-fast test-slow lint bench clean
 
 help:
 	@echo "make demo       the toy study, from the corpus to its last figure"
 	@echo "make test       all tests;  make test-fast: those under two minutes;  make test-slow: the others"
 	@echo "make lint       ruff, mypy, import-linter, snakefmt"
-	@echo "make clean      removes .venv (results/ stays)"
+	@echo "make bench      how fast every method trains here, and JoeyNMT beside them"
+	@echo "make clean      removes .venv and .venv-joeynmt (results/ stays)"
 
 demo: $(INSTALLED)
 	$(BIN)/snakemake --profile workflow/profiles/local --config study=toy
-	@$(BIN)/simt plan --study toy
+	@$(BIN)/simt check points --study toy
+	@echo "Figures (PDF, SVG, PNG) are in results/paper/toy/figures, tables (LaTeX, Markdown, CSV) in"
+	@echo "results/paper/toy/tables. Look at fig03-bleu-al.png first: quality against latency."
+	@echo "$(BIN)/simt plan says what else a study holds; each number's definition is beside it."
 
 test: $(INSTALLED)
 	$(BIN)/pytest -n $(WORKERS)
@@ -31,6 +36,17 @@ test-slow: $(INSTALLED)
 lint: $(INSTALLED)
 	$(BIN)/pytest -q tests/workflow/test_style.py
 
+# The toy study's size, then one with as many words as a small real corpus has.
+bench: $(INSTALLED) $(JOEYNMT)/.installed
+	$(BIN)/simt bench train --size toy --against $(JOEYNMT)/bin/python
+	$(BIN)/simt bench train --size cpu-small --words 4000 --against $(JOEYNMT)/bin/python
+
+# Its pins exclude ours, so it lives apart.
+$(JOEYNMT)/.installed: bench/joeynmt.txt | $(INSTALLED)
+	test -x $(JOEYNMT)/bin/python || $(PYTHON) -m venv $(JOEYNMT)
+	$(JOEYNMT)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
 # torch first and alone: whatever needs torch then finds it, and pip does not look for another build.
 $(INSTALLED): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or 3.12 is needed and was not found; give it as: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -40,4 +56,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $@
 
 clean:
-	rm -rf .venv
+	rm -rf .venv $(JOEYNMT)

@@ -5,6 +5,7 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/corpus.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/points.smk"
+include: "workflow/rules/paper.smk"
 
 
 # Targets: each is the plural noun of its folder below results/.
@@ -19,9 +20,12 @@ rule runs:
 
 
 rule points:
+    input:
+        [point.marker for point in study_points(PARAMS, STUDY)],
+
+
+rule paper:
     default_target: True
     input:
-        [
-            point.folder / (SETTINGS_FILE if point.split == "valid" else SCORING_FILE)
-            for point in study_points(PARAMS, STUDY)
-        ],
+        [f"results/paper/{PARAMS.study}/figures/{name}.pdf" for name in FIGURES],
+        [f"results/paper/{PARAMS.study}/tables/{name}.tex" for name in TABLES],

@@ -64,6 +64,7 @@ def _add_study_commands(commands: "Commands") -> None:
     for name, command, says in (
         ("plan", _plan, "list what a study will do, what is done, what is stale and why"),
         ("check", _check, "fail unless the results of a study are those of params.yaml"),
+        ("draw", _draw, "draw one figure or table of the paper from the points of a study"),
     ):
         parser = _add(commands, name, command, says)
         parser.add_argument("--study", help="a study of params.yaml; default: the one it names")
@@ -72,6 +73,12 @@ def _add_study_commands(commands: "Commands") -> None:
         if name == "check":
             stages = ("corpora", "runs", "points")
             parser.add_argument("stage", choices=stages, help="how far the study must be done")
+        if name == "draw":
+            parser.add_argument("name", help="as under paper in params.yaml, e.g. fig03-bleu-al")
+            parser.add_argument("--to", required=True, type=Path, metavar="FOLDER")
+            parser.add_argument(
+                "--with-paper", action="store_true", help="lay the paper's own numbers under ours"
+            )
 
 
 def _plan(options: argparse.Namespace) -> None:
@@ -88,6 +95,16 @@ def _check(options: argparse.Namespace) -> None:
 
     params = load_params(options.params, options.study, options.fidelity)
     print(check_stage(params, params.study, options.stage))
+
+
+def _draw(options: argparse.Namespace) -> None:
+    from simt.paper import FIGURES, draw_figure, draw_table
+    from simt.params import load_params
+    from simt.runs import RESULTS
+
+    params = load_params(options.params, options.study, options.fidelity)
+    draw = draw_figure if options.name in FIGURES else draw_table
+    draw(options.name, params, params.study, RESULTS, options.to, options.with_paper)
 
 
 # --- from address to ids ------------------------------------------------------------------------

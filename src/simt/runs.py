@@ -76,6 +76,11 @@ class Point:
         """Where the instances and scores are kept."""
         return RESULTS / "points" / str(self)
 
+    @property
+    def marker(self) -> Path:
+        """The file that is there when the point is complete; on valid nothing is scored."""
+        return self.folder / (SETTINGS_FILE if self.split == "valid" else SCORING_FILE)
+
     @classmethod
     def of(cls, wildcards: Any) -> "Point":
         """The point that Snakemake's wildcards name."""
@@ -196,14 +201,21 @@ def _is_drawn(run: Run, drawing: Drawing) -> bool:
 def study_points(params: Params, study: Study) -> list[Point]:
     """Every decoding that some figure or table of the study needs."""
     drawings = [*params.paper.figures.values(), *params.paper.tables.values()]
-    return sorted(
-        {
-            point
-            for drawing in drawings
-            for point in drawing_points(study, drawing)
-            if point.split != "aligned" or params.splits(point.run.pair).aligned is not None
-        }
-    )
+    return sorted({point for one in drawings for point in decoded_points(params, study, one)})
+
+
+def decoded_points(params: Params, study: Study, drawing: Drawing) -> list[Point]:
+    """The points of a drawing that can be decoded: not every pair has gold alignments."""
+    return [
+        point
+        for point in drawing_points(study, drawing)
+        if point.split != "aligned" or params.splits(point.run.pair).aligned is not None
+    ]
+
+
+def shown_files(params: Params, study: Study, drawing: Drawing) -> list[Path]:
+    """What must be there before a figure or table is drawn."""
+    return [point.marker for point in decoded_points(params, study, drawing)]
 
 
 def read_settings(path: Path) -> dict[str, Any] | None:

@@ -14,10 +14,10 @@ from torch import Tensor
 from simt.corpus.ids import EOS
 from simt.methods import METHODS, Loss, Policy, State, Step
 from simt.model.batch import Batch
-from simt.model.prefixes import PrefixEncodings
 from simt.model.transformer import Transformer, Vocabulary
 from simt.settings import METHOD_SETTINGS
 from tests.samples.batches import random_batch, single, with_more_pads
+from tests.samples.prefixes import PrefixEncodings
 from tests.samples.reference_loop import translate_source
 from tests.samples.settings import KNOBS, VOCABULARY, lively, make_method, make_model
 from tests.samples.shapes import few_examples, lengths, seeds

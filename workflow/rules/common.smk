@@ -6,9 +6,9 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from simt.errors import SimtError
+from simt.paper import FIGURES, TABLES
 from simt.params import load_params
 from simt.runs import (
-    SCORING_FILE,
     SETTINGS_FILE,
     Point,
     Run,
@@ -17,6 +17,7 @@ from simt.runs import (
     estimator_files,
     point_settings,
     run_settings,
+    shown_files,
     start_files,
     study_points,
     study_runs,
@@ -39,3 +40,5 @@ wildcard_constraints:
     method="[a-z0-9][a-z0-9.-]*",
     variant="[a-z0-9][a-z0-9.-]*",
     seed="[0-9]+",
+    study=PARAMS.study,
+    name="[a-z0-9][a-z0-9.-]*",

@@ -5,9 +5,9 @@ from typing import Literal
 import pytest
 import torch
 
-from simt.model.prefixes import PrefixEncodings
 from simt.model.transformer import Transformer
 from tests.samples.batches import random_batch
+from tests.samples.prefixes import PrefixEncodings
 from tests.samples.settings import TINY, VOCABULARY
 
 READS = [[1, 1, 1], [1, 2, 1], [3, 2, 4], [5, 3, 4]]

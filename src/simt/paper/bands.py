@@ -1,0 +1,55 @@
+"""Several seeds as one line with a band around it, at equal latency."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from simt.paper.panels import Mark
+from simt.scoring.significance import interpolate
+
+_STEPS = 60
+
+
+class SeedBand(NamedTuple):
+    """Mean, lowest and highest y over the seeds, at latencies that every seed reaches."""
+
+    xs: list[float]
+    mean: list[float]
+    low: list[float]
+    high: list[float]
+
+
+def by_seed(marks: Sequence[Mark]) -> dict[int, list[Mark]]:
+    """The marks of each seed, from the shortest lag to the longest."""
+    seeds: dict[int, list[Mark]] = {}
+    for mark in sorted(marks, key=lambda mark: (mark.x.value, mark.y.value)):
+        seeds.setdefault(mark.place.run.seed, []).append(mark)
+    return dict(sorted(seeds.items()))
+
+
+def seed_band(marks: Sequence[Mark]) -> SeedBand | None:
+    """The band of a system; None where its seeds have no latency in common.
+
+    Between knob values by straight lines, as in ``simt.scoring.significance``: seeds are compared
+    at the same lagging, never at the same knob value.
+    """
+    curves = [(_column(some, "x"), _column(some, "y")) for some in by_seed(marks).values()]
+    first, last = max(x[0, 0] for x, _ in curves), min(x[0, -1] for x, _ in curves)
+    if last <= first:
+        return None
+    xs = np.linspace(first, last, _STEPS)
+    rows = np.concatenate([interpolate(x, y, xs) for x, y in curves])
+    return SeedBand(
+        xs.tolist(),
+        rows.mean(axis=0).tolist(),
+        rows.min(axis=0).tolist(),
+        rows.max(axis=0).tolist(),
+    )
+
+
+def _column(
+    marks: Sequence[Mark], name: str
+) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
+    """One coordinate of a seed's marks as a row."""
+    return np.array([[getattr(mark, name).value for mark in marks]], dtype=np.float64)

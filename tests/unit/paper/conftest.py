@@ -1,0 +1,73 @@
+"""Made-up results of the tiny study, and everything that is drawn from them, once."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simt.paper import FIGURES, TABLES, draw_figure, draw_table
+from simt.paper.material import Material, gather
+from simt.params import Params, load_params
+from tests.samples.results import write_results
+
+PARAMS_FILE = Path(__file__).parents[3] / "params.yaml"
+
+
+@pytest.fixture(scope="session")
+def params() -> Params:
+    return load_params(PARAMS_FILE, "tiny")
+
+
+@pytest.fixture(scope="session")
+def results(params: Params, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All scores of the tiny study."""
+    folder = tmp_path_factory.mktemp("paper") / "results"
+    write_results(folder, params, "tiny")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def drawn(params: Params, results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every figure and table of the tiny study."""
+    folder = tmp_path_factory.mktemp("drawn")
+    for name in FIGURES:
+        draw_figure(name, params, "tiny", results, folder, with_paper_numbers=False)
+    for name in TABLES:
+        draw_table(name, params, "tiny", results, folder, with_paper_numbers=False)
+    return folder
+
+
+@pytest.fixture
+def material(params: Params, results: Path) -> Callable[..., Material]:
+    """What a figure or table is made from, by its name."""
+
+    def make(
+        name: str, at: Path = results, study: str = "tiny", seeds: tuple[int, ...] = (1,),
+        with_paper_numbers: bool = False,
+    ) -> Material:  # fmt: skip
+        given = with_seeds(params, study, seeds)
+        drawings = {**given.paper.figures, **given.paper.tables}
+        return gather(given, study, drawings[name], at, with_paper_numbers)
+
+    return make
+
+
+def with_seeds(params: Params, study: str, seeds: tuple[int, ...]) -> Params:
+    """The same parameters with other seeds in a study."""
+    changed = params.studies[study].model_copy(update={"seeds": seeds})
+    return replace(params, studies={**params.studies, study: changed})
+
+
+@pytest.fixture
+def edit() -> Callable[[Path, Callable[[Any], None]], None]:
+    """Changes a JSON file in place."""
+
+    def change(path: Path, how: Callable[[Any], None]) -> None:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        how(values)
+        path.write_text(json.dumps(values), encoding="utf-8")
+
+    return change

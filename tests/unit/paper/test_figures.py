@@ -1,0 +1,326 @@
+"""What each figure shows: the right rows under the right names, nothing left out in silence."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simt.paper import FIGURES, TABLES
+from simt.paper.captions import figure_caption
+from simt.paper.material import Material
+from simt.paper.notes import panel_notes
+from simt.paper.panels import Curve, Panel
+from simt.paper.rows import COMET_OF_THE_PAPER
+from simt.params import Params
+from simt.runs import Point
+from tests.samples.results import COMET, SIGNATURES, lagging, write_results
+
+Make = Callable[..., Material]
+Edit = Callable[[Path, Callable[[Any], None]], None]
+SCHEMATICS = {"fig01-paradigms", "fig02-framework"}
+
+
+def panels_of(name: str, material: Material) -> tuple[Panel, ...]:
+    return FIGURES[name](material).panels
+
+
+def curve_of(panel: Panel, name: str) -> Curve:
+    (curve,) = (curve for curve in (*panel.curves, *panel.levels) if curve.name == name)
+    return curve
+
+
+def rows_of(material: Material, metric: str, method: str, variants: set[str]) -> dict[Any, float]:
+    """The values of a metric straight from the frame, by variant and knob."""
+    frame = material.rows.frame
+    chosen = frame[
+        (frame.metric == metric) & (frame.method == method) & (frame.group == "all")
+        & frame.variant.isin(variants)
+    ]  # fmt: skip
+    keys = zip(chosen.variant, chosen.knob, strict=True)
+    return dict(zip(keys, chosen.value, strict=True))
+
+
+def points_of(curve: Curve) -> dict[Any, tuple[float, float]]:
+    return {(m.place.run.variant, m.place.knob): (m.x.value, m.y.value) for m in curve.marks}
+
+
+# --- names --------------------------------------------------------------------------------------
+
+
+def test_every_figure_and_table_of_params_is_registered(params: Params) -> None:
+    assert set(FIGURES) == set(params.paper.figures) - SCHEMATICS
+    assert set(TABLES) == set(params.paper.tables)
+
+
+# --- quality against latency --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "metric"), [("fig03-bleu-al", "bleu"), ("fig04-comet-al", COMET)])
+def test_marks_are_the_rows_of_each_simultaneous_knob(
+    material: Make, name: str, metric: str
+) -> None:
+    made = material(name)
+    (panel,) = panels_of(name, made)
+    for curve_name, variant in (("SM²-Bi", "bi"), ("SM²-Uni", "uni")):
+        ys = rows_of(made, metric, "sm2", {variant})
+        xs = rows_of(made, "al_token", "sm2", {variant})
+        expected = {key: (xs[key], ys[key]) for key in ys if key[1] != "full"}
+        assert points_of(curve_of(panel, curve_name)) == expected
+
+
+def test_one_model_per_point_makes_one_curve(material: Make) -> None:
+    (panel,) = panels_of("fig03-bleu-al", material("fig03-bleu-al"))
+    assert set(points_of(curve_of(panel, "wait-k"))) == {("k1", 1.0), ("k3", 3.0)}
+    names = [curve.name for curve in panel.curves]
+    assert names == ["wait-k", "m-wait-k", "HMT", "ITST", "SM²-Uni", "SM²-Bi"]
+
+
+def test_offline_systems_are_horizontal_lines(material: Make) -> None:
+    made = material("fig03-bleu-al")
+    (panel,) = panels_of("fig03-bleu-al", made)
+    assert [level.name for level in panel.levels] == ["OMT-Uni", "OMT-Bi"]
+    (mark,) = curve_of(panel, "OMT-Bi").marks
+    assert mark.y.value == rows_of(made, "bleu", "offline", {"bi"})["bi", "full"]
+
+
+def test_every_pair_of_a_study_has_a_panel(material: Make, params: Params, tmp_path: Path) -> None:
+    write_results(tmp_path, params, "paper")
+    made = material("fig03-bleu-al", tmp_path, "paper")
+    titles = [panel.title for panel in panels_of("fig03-bleu-al", made)]
+    assert titles == ["nist-zhen (zh→en)", "wmt15-deen (de→en)", "wmt16-enro (en→ro)"]
+
+
+def test_axes_say_what_is_counted(material: Make) -> None:
+    (panel,) = panels_of("fig04-comet-al", material("fig04-comet-al"))
+    assert (panel.x.label, panel.y.label) == ("AL (tokens)", "COMET (toy-estimator)")
+
+
+def test_far_points_of_sm2_are_named_instead_of_drawn(material: Make, params: Params) -> None:
+    made = material("fig03-bleu-al")
+    (panel,) = panels_of("fig03-bleu-al", made)
+    assert panel.x_end is not None
+    others = [m.x.value for c in panel.curves for m in c.marks if m.place.run.method != "sm2"]
+    assert max(others) <= panel.x_end
+    far = [m for m in curve_of(panel, "SM²-Bi").marks if m.x.value > panel.x_end]
+    assert far
+    (note,) = panel_notes(panel)
+    for mark in far:
+        assert str(mark.place.knob) in note
+    assert note.startswith("beyond the axis, up to 27.7: SM²-Uni, SM²-Bi at γ = ")
+
+
+# --- what is missing ----------------------------------------------------------------------------
+
+
+def is_waitk3(point: Point) -> bool:
+    return point.run.variant == "k3"
+
+
+def test_a_missing_point_is_named(material: Make, params: Params, tmp_path: Path) -> None:
+    write_results(tmp_path, params, "tiny", leave_out=is_waitk3)
+    (panel,) = panels_of("fig03-bleu-al", material("fig03-bleu-al", tmp_path))
+    assert "missing: wait-k k = 3 (not decoded)" in panel_notes(panel)
+
+
+def test_a_missing_system_is_named_without_its_knobs(
+    material: Make, params: Params, tmp_path: Path
+) -> None:
+    write_results(tmp_path, params, "tiny", leave_out=lambda point: point.run.method == "itst")
+    (panel,) = panels_of("fig03-bleu-al", material("fig03-bleu-al", tmp_path))
+    assert "missing: ITST (not decoded)" in panel_notes(panel)
+
+
+def test_nothing_at_all_is_said_in_two_words(material: Make, tmp_path: Path) -> None:
+    (panel,) = panels_of("fig03-bleu-al", material("fig03-bleu-al", tmp_path))
+    assert panel_notes(panel) == ["missing: every system (not decoded)"]
+
+
+def test_a_missing_model_is_given_as_the_reason(
+    material: Make, params: Params, tmp_path: Path
+) -> None:
+    write_results(tmp_path, params, "tiny", comet=None)
+    (panel,) = panels_of("fig04-comet-al", material("fig04-comet-al", tmp_path))
+    assert panel_notes(panel) == [
+        "missing: every system (COMET model simt/toy-estimator is not on this machine)"
+    ]
+
+
+def test_a_missing_seed_is_named_and_all_seeds_are_not(
+    material: Make, params: Params, tmp_path: Path
+) -> None:
+    made = material("fig03-bleu-al", tmp_path, seeds=(1, 2))
+    write_results(
+        tmp_path, made.params, "tiny",
+        leave_out=lambda point: point.run.variant in ("k1", "k3")
+        and (point.run.seed == 2 or point.run.variant == "k3"),
+    )  # fmt: skip
+    (panel,) = panels_of("fig03-bleu-al", material("fig03-bleu-al", tmp_path, seeds=(1, 2)))
+    assert "missing: wait-k k = 1 (seed 2), 3 (not decoded)" in panel_notes(panel)
+
+
+def test_what_the_study_does_not_run_is_not_missing(material: Make) -> None:
+    (curves, _) = panels_of("fig09-lambda", material("fig09-lambda"))
+    assert [curve.name for curve in curves.curves] == ["λ = 0.1", "λ = 1"]
+    assert curves.missing == ()
+
+
+def test_numbers_computed_in_two_ways_are_warned_of(
+    material: Make, params: Params, tmp_path: Path, edit: Edit
+) -> None:
+    def sign_otherwise(scores: Any) -> None:
+        for entry in scores["points"]:
+            entry["scores"]["bleu"]["signature"] = "bleu|text:tokenised"
+
+    write_results(tmp_path, params, "tiny")
+    path = tmp_path / "points" / "tiny-deen" / "itst" / "uni" / "seed1" / "test" / "scores.json"
+    edit(path, sign_otherwise)
+    (panel,) = panels_of("fig03-bleu-al", material("fig03-bleu-al", tmp_path))
+    assert "beware: bleu was computed in 2 ways (signatures in the .json)" in panel_notes(panel)
+
+
+# --- the other figures --------------------------------------------------------------------------
+
+
+def test_prohibition_compares_four_kinds_of_sm2(material: Make) -> None:
+    (panel,) = panels_of("fig06-prohibition", material("fig06-prohibition"))
+    names = [curve.name for curve in panel.curves]
+    assert names == ["SM²-Uni", "SM²-Bi", "SM²-Uni-P", "SM²-Bi-P"]
+
+
+def test_offline_models_are_compared_among_systems_and_by_size(material: Make) -> None:
+    among, by_size = panels_of("fig07-offline-models", material("fig07-offline-models"))
+    assert {"wait-k", "SM²-Bi", "SM²-FT", "SM²-adapter"} <= {c.name for c in among.curves}
+    assert not any("(small)" in curve.name for curve in among.curves)
+    sizes = {"SM²-FT (small)", "SM²-FT", "SM²-FT (big)"}
+    assert {curve.name for curve in by_size.curves} == sizes
+
+
+def test_ablations_have_their_names(material: Make) -> None:
+    (panel,) = panels_of("fig08-ablations", material("fig08-ablations"))
+    assert [curve.name for curve in panel.curves] == ["SM²-Bi", "w/o L_omt", "w/o p_i"]
+
+
+def test_maximal_lagging_is_read_off_at_the_largest_knob(material: Make, params: Params) -> None:
+    (_, maximal) = panels_of("fig09-lambda", material("fig09-lambda"))
+    found = {(mark.x.value, mark.y.value) for mark in maximal.marks}
+    run = maximal.marks[0].place.run
+    assert found == {
+        (0.1, lagging(params, replace(run, variant="bi"), 0.99)),
+        (1.0, lagging(params, replace(run, variant="bi-w1.0"), 0.99)),
+    }
+    assert maximal.is_joined
+
+
+def test_long_and_short_sentences_have_a_panel_for_each_encoder(material: Make) -> None:
+    bi, uni = panels_of("fig12-long-short", material("fig12-long-short"))
+    assert [curve.name for curve in bi.curves] == ["SM²-Bi long", "SM²-Bi short"]
+    assert [level.name for level in uni.levels] == ["OMT-Uni long", "OMT-Uni short"]
+    assert {mark.place.group for mark in curve_of(bi, "SM²-Bi long").marks} == {"long"}
+
+
+def test_missing_groups_are_named(
+    material: Make, params: Params, tmp_path: Path, edit: Edit
+) -> None:
+    write_results(tmp_path, params, "tiny")
+    for path in tmp_path.glob("points/*/sm2/bi/seed1/test/scores.json"):
+        edit(path, lambda scores: scores["groups"].pop("short"))
+    bi, _ = panels_of("fig12-long-short", material("fig12-long-short", tmp_path))
+    assert "missing: SM²-Bi short (no group short)" in panel_notes(bi)
+
+
+@pytest.mark.parametrize("name", ["fig05-alignments", "fig13-prohibition-alignments"])
+def test_oracle_stands_where_words_are_counted(material: Make, name: str) -> None:
+    tokens, words = panels_of(name, material(name))
+    assert (tokens.x.metric, tokens.traces) == ("al_token", ())
+    assert words.x.metric == "al_word"
+    (oracle,) = words.traces
+    assert (oracle.xs[0], oracle.ys[0]) == (0.0, 0.5)
+    assert tokens.y.is_share
+    assert curve_of(tokens, "SM²-Bi").marks[0].place.split == "aligned"
+
+
+def test_a_pair_without_gold_alignments_says_so(material: Make, tmp_path: Path) -> None:
+    made = material("fig05-alignments", tmp_path, "multi30k")
+    (panel,) = panels_of("fig05-alignments", made)
+    assert panel_notes(panel) == ["multi30k-deen has no gold alignments"]
+
+
+# --- the paper's own numbers --------------------------------------------------------------------
+
+
+def test_paper_numbers_lie_under_ours_where_the_pair_matches(
+    material: Make, params: Params, tmp_path: Path
+) -> None:
+    write_results(tmp_path, params, "paper")
+    made = material("fig03-bleu-al", tmp_path, "paper", with_paper_numbers=True)
+    german = panels_of("fig03-bleu-al", made)[1]
+    traces = {trace.origin: trace for trace in german.traces}
+    assert len(traces) == 6
+    trace = traces["the paper's SM²-Bi"]
+    assert (trace.xs[0], trace.ys[0]) == (1.52, 24.74)  # Table 6, γ = 0.3
+    assert (trace.xs[-1], trace.ys[-1]) == (12.33, 31.92)  # γ = 0.7
+    assert german.x_end is not None
+    assert max(x for one in german.traces for x in one.xs) <= german.x_end
+
+
+def test_paper_numbers_are_left_out_unless_asked_for(
+    material: Make, params: Params, tmp_path: Path
+) -> None:
+    write_results(tmp_path, params, "paper")
+    made = material("fig03-bleu-al", tmp_path, "paper")
+    assert not any(panel.traces for panel in panels_of("fig03-bleu-al", made))
+
+
+def test_another_corpus_of_the_same_languages_has_no_paper_numbers(material: Make) -> None:
+    made = material("fig03-bleu-al", with_paper_numbers=True)
+    (panel,) = panels_of("fig03-bleu-al", made)
+    assert panel.traces == ()
+
+
+@pytest.mark.parametrize(("comet", "traces"), [(COMET, 0), (COMET_OF_THE_PAPER, 6)])
+def test_paper_comet_is_shown_beside_the_same_model_only(
+    material: Make, params: Params, tmp_path: Path, comet: str, traces: int
+) -> None:
+    write_results(tmp_path, params, "paper", comet=comet)
+    made = material("fig04-comet-al", tmp_path, "paper", with_paper_numbers=True)
+    assert len(panels_of("fig04-comet-al", made)[1].traces) == traces
+
+
+def test_maximal_lagging_of_the_paper_is_one_point(
+    material: Make, params: Params, tmp_path: Path
+) -> None:
+    write_results(tmp_path, params, "paper")
+    made = material("fig09-lambda", tmp_path, "paper", with_paper_numbers=True)
+    (trace,) = panels_of("fig09-lambda", made)[1].traces
+    assert (trace.xs, trace.ys) == ((1.0,), (5.79,))
+
+
+# --- captions -----------------------------------------------------------------------------------
+
+
+def test_caption_lists_every_point_with_its_numbers(material: Make) -> None:
+    made = material("fig03-bleu-al")
+    caption = figure_caption("fig03-bleu-al", made, FIGURES["fig03-bleu-al"](made))
+    (panel,) = caption["panels"]
+    assert panel["signatures"] == {
+        "al_token": [SIGNATURES["al_token"]],
+        "bleu": [SIGNATURES["bleu"]],
+    }
+    (waitk,) = (curve for curve in panel["curves"] if curve["name"] == "wait-k")
+    first = waitk["points"][0]
+    assert {key: first[key] for key in ("pair", "method", "variant", "seed", "split", "knob")} == {
+        "pair": "tiny-deen", "method": "waitk", "variant": "k1", "seed": 1, "split": "test",
+        "knob": 1.0,
+    }  # fmt: skip
+    assert first["bleu"] == rows_of(made, "bleu", "waitk", {"k1"})["k1", 1.0]
+
+
+def test_caption_keeps_a_long_reason_whole(material: Make, params: Params, tmp_path: Path) -> None:
+    write_results(tmp_path, params, "tiny", comet=None)
+    made = material("fig04-comet-al", tmp_path)
+    caption = figure_caption("fig04-comet-al", made, FIGURES["fig04-comet-al"](made))
+    reasons = {missing["reason"] for missing in caption["panels"][0]["missing"]}
+    (reason,) = reasons
+    assert reason.endswith("so its column is left out: …")

@@ -1,0 +1,258 @@
+"""Tables: their numbers are the rows', in every format."""
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simt.paper import TABLES
+from simt.paper.material import KnobName, Material
+from simt.paper.rows import COMET_OF_THE_PAPER
+from simt.paper.tabular import (
+    Block,
+    Column,
+    Measured,
+    Table,
+    as_csv,
+    as_latex,
+    as_markdown,
+    latex_text,
+)
+from simt.params import Params
+from tests.samples.results import COMET, write_results
+
+Make = Callable[..., Material]
+
+
+def table_of(name: str, material: Material) -> Table:
+    return TABLES[name](material)
+
+
+def csv_of(table: Table) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(as_csv(table))))
+
+
+def value_of(material: Material, method: str, variant: str, knob: Any, metric: str) -> float:
+    frame = material.rows.frame
+    (value,) = frame[
+        (frame.method == method) & (frame.variant == variant) & (frame.metric == metric)
+        & (frame.group == "all") & (frame.knob == knob)
+    ].value  # fmt: skip
+    return float(value)
+
+
+# --- numbers ------------------------------------------------------------------------------------
+
+
+def test_numbers_of_the_csv_are_the_rows(material: Make) -> None:
+    made = material("tab05-numbers")
+    lines = csv_of(table_of("tab05-numbers", made))
+    (line,) = (one for one in lines if (one["system"], one["knob"]) == ("SM²-Bi", "0.55"))
+    for metric in ("al_token", "bleu", COMET):
+        assert float(line[metric]) == value_of(made, "sm2", "bi", 0.55, metric)
+
+
+def test_csv_survives_a_round_trip(material: Make) -> None:
+    table = table_of("tab05-numbers", material("tab05-numbers"))
+    lines = csv_of(table)
+    cells = [row for block in table.blocks for row in block.rows]
+    assert len(lines) == len(cells)
+    for line, row in zip(lines, cells, strict=True):
+        bleu = row[3]
+        assert isinstance(bleu, Measured)
+        assert float(line["bleu"]) == bleu.mean
+        assert line["pair"] == "tiny-deen"
+
+
+def test_every_knob_of_every_system_has_a_line(material: Make, params: Params) -> None:
+    lines = csv_of(table_of("tab08-appendix-numbers", material("tab08-appendix-numbers")))
+    knobs = [line["knob"] for line in lines if line["system"] == "SM²-Uni"]
+    expected = params.knobs("tiny-deen", "sm2", "uni")
+    assert knobs == [f"{knob:g}" for knob in expected if knob != "full"]
+    assert [line["knob"] for line in lines if line["system"] == "HMT"] == ["(2, 4)"]
+
+
+def test_latency_and_quality_have_two_decimals(material: Make) -> None:
+    made = material("tab05-numbers")
+    text = as_markdown(table_of("tab05-numbers", made))
+    (line,) = (line for line in text.splitlines() if line.startswith("| wait-k   | k = 1 "))
+    values = [value_of(made, "waitk", "k1", 1.0, metric) for metric in ("al_token", "bleu", COMET)]
+    assert [cell.strip() for cell in line.split("|")[3:-1]] == [f"{value:.2f}" for value in values]
+    assert line.split("|")[3].strip().startswith("-0.")
+
+
+def test_a_missing_point_is_a_dash_and_named(
+    material: Make, params: Params, tmp_path: Path
+) -> None:
+    write_results(tmp_path, params, "tiny", leave_out=lambda point: point.run.variant == "k3")
+    table = table_of("tab05-numbers", material("tab05-numbers", tmp_path))
+    (line,) = (one for one in csv_of(table) if (one["system"], one["knob"]) == ("wait-k", "3"))
+    assert (line["al_token"], line["bleu"]) == ("", "")
+    assert "missing: wait-k k = 3 (not decoded)" in as_markdown(table)
+    assert "Missing: wait-k k = 3 (not decoded)." in as_latex(table, "tab05-numbers")
+
+
+def test_a_missing_model_is_named_once(material: Make, params: Params, tmp_path: Path) -> None:
+    write_results(tmp_path, params, "tiny", comet=None)
+    table = table_of("tab05-numbers", material("tab05-numbers", tmp_path))
+    assert table.blocks[0].notes == (
+        "missing COMET: every system (COMET model simt/toy-estimator is not on this machine)",
+    )
+
+
+def test_several_seeds_give_mean_and_deviation(
+    material: Make, params: Params, tmp_path: Path
+) -> None:
+    made = material("tab03-offline-ability", tmp_path, seeds=(1, 2))
+    write_results(tmp_path, made.params, "tiny")
+    made = material("tab03-offline-ability", tmp_path, seeds=(1, 2))
+    table = table_of("tab03-offline-ability", made)
+    frame = made.rows.frame
+    values = frame[
+        (frame.variant == "bi-no-pi") & (frame.knob == "full") & (frame.metric == "bleu")
+        & (frame.group == "all")
+    ].value  # fmt: skip
+    (line,) = (one for one in csv_of(table) if one["system"] == "w/o p_i")
+    assert float(line["bleu"]) == pytest.approx(values.mean())
+    assert float(line["bleu_deviation"]) == pytest.approx(values.std())
+    assert f"{values.mean():.2f} ± {values.std():.2f}" in as_markdown(table)
+
+
+# --- the other tables ---------------------------------------------------------------------------
+
+
+def test_correlations_have_a_line_for_each_encoder(material: Make) -> None:
+    lines = csv_of(table_of("tab01-confidence", material("tab01-confidence")))
+    assert [line["system"] for line in lines] == ["SM²-Uni", "SM²-Bi"]
+    assert (lines[0]["confidence_pearson"], lines[0]["confidence_states"]) == ("0.6", "20")
+
+
+def test_sizes_go_from_small_to_big(material: Make) -> None:
+    made = material("tab02-sizes")
+    lines = csv_of(table_of("tab02-sizes", made))
+    assert [line["size"] for line in lines] == [
+        "small (tiny-small)", "base (tiny)", "big (tiny-big)",
+    ]  # fmt: skip
+    small = lines[0]
+    assert float(small["bleu_before"]) == value_of(made, "offline", "bi-small", "full", "bleu")
+    assert float(small["bleu_after"]) == value_of(made, "sm2", "bi-small-ft", "full", "bleu")
+
+
+def test_parameters_are_printed_in_millions() -> None:
+    column = Column("parameters", "Parameters (M)", 2, 1e-6)
+    table = Table("t", (column,), (Block("p", "h", (((60_514_304.0,),),)),))
+    assert "60.51" in as_markdown(table)
+    assert csv_of(table) == [{"pair": "p", "parameters": "60514304.0"}]
+
+
+def test_offline_ability_is_measured_with_the_whole_source(material: Make) -> None:
+    made = material("tab03-offline-ability")
+    lines = csv_of(table_of("tab03-offline-ability", made))
+    assert [line["system"] for line in lines] == ["SM²-Bi", "w/o L_omt", "w/o p_i", "OMT-Bi"]
+    assert float(lines[1]["bleu"]) == value_of(made, "sm2", "bi-no-omt", "full", "bleu")
+
+
+def test_length_groups_say_their_unit(material: Make) -> None:
+    table = table_of("tab09-length-groups", material("tab09-length-groups"))
+    assert csv_of(table) == [
+        {"pair": "tiny-deen", "group": "LONG", "sentences": "10", "mean_length": "31.25"},
+        {"pair": "tiny-deen", "group": "SHORT", "sentences": "10", "mean_length": "12.5"},
+    ]
+    assert table.blocks[0].notes == ("length in source_token_eos",)
+
+
+def test_settings_are_those_of_params(material: Make) -> None:
+    lines = csv_of(table_of("tab04-settings", material("tab04-settings")))
+    values = {(line["part"], line["setting"]): line["tiny-deen"] for line in lines}
+    assert values["model base", "width"] == "16"
+    assert values["training", "updates"] == "8"
+    assert values["training", "micro_tokens"] == "8192; HMT 2048"
+    assert values["waitk", "k"] == "1, 3"
+    assert values["sm2", "confidence_weight"] == "0.1"
+    assert values["multipath", "knobs"] == "1, 3, 5, 7, 9"
+
+
+# --- the paper's own numbers --------------------------------------------------------------------
+
+
+def test_paper_numbers_stand_beside_ours(material: Make, params: Params, tmp_path: Path) -> None:
+    write_results(tmp_path, params, "paper", comet=COMET_OF_THE_PAPER)
+    made = material("tab05-numbers", tmp_path, "paper", with_paper_numbers=True)
+    lines = {
+        (line["pair"], line["system"], line["knob"]): line
+        for line in csv_of(table_of("tab05-numbers", made))
+    }
+    columns = ("paper_al_token", "paper_bleu", f"paper_{COMET_OF_THE_PAPER}")
+    hmt = lines["wmt15-deen", "HMT", "(11, 8)"]
+    assert [hmt[column] for column in columns] == ["10.18", "30.29", "79.74"]
+    sm2 = lines["nist-zhen", "SM²-Uni", "0.3"]
+    assert [sm2[column] for column in columns] == ["-0.63", "29.52", "73.62"]
+    assert lines["wmt15-deen", "SM²-Bi", "0.99"]["paper_bleu"] == ""
+
+
+def test_paper_numbers_of_the_analyses_stand_beside_ours(
+    material: Make, params: Params, tmp_path: Path
+) -> None:
+    write_results(tmp_path, params, "paper")
+    expected = {
+        "tab01-confidence": ("confidence_kendall", "0.65"),
+        "tab02-sizes": ("paper_bleu_after", "32.75"),
+        "tab03-offline-ability": ("paper_bleu", "31.93"),
+        "tab09-length-groups": ("paper_mean_length", "14.07"),
+    }
+    for name, (column, last) in expected.items():
+        made = material(name, tmp_path, "paper", with_paper_numbers=True)
+        assert csv_of(table_of(name, made))[-1][column] == last
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_another_pair_has_no_columns_for_the_paper(material: Make, name: str) -> None:
+    plain, asked = (
+        as_csv(table_of(name, material(name, with_paper_numbers=switch)))
+        for switch in (False, True)
+    )
+    assert plain == asked
+
+
+# --- formats ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_latex_has_only_characters_that_every_latex_knows(material: Make, name: str) -> None:
+    text = as_latex(table_of(name, material(name)), name)
+    assert text.isascii()
+    assert text.count(r"\toprule") == text.count(r"\bottomrule") == text.count(r"\begin{tabular}")
+    for line in text.splitlines():
+        assert line.count("{") - line.count(r"\{") == line.count("}") - line.count(r"\}")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_latex_row_has_as_many_cells_as_columns(material: Make, name: str) -> None:
+    table = table_of(name, material(name))
+    rows = [line for line in as_latex(table, name).splitlines() if line.endswith(r"\\")]
+    assert {row.count(" & ") for row in rows} == {len(table.columns) - 1}
+
+
+def test_latex_escapes_what_would_be_a_command() -> None:
+    assert latex_text("a_b & 5 % of SM²") == r"a\_b \& 5 \% of SM\textsuperscript{2}"
+
+
+def test_negative_numbers_have_a_minus_sign_in_latex() -> None:
+    table = Table("t", (Column("al", "AL", 2),), (Block("p", "h", (((-0.6,), (-0.001,)),)),))
+    lines = as_latex(table, "t").splitlines()
+    assert r"$-$0.60 \\" in lines
+    assert r"0.00 \\" in lines
+
+
+def test_a_knob_is_a_number_in_the_csv_and_has_its_symbol_elsewhere() -> None:
+    table = Table("t", (Column("knob", "Knob"),), (Block("p", "h", (((KnobName("γ", "0.5"),),),)),))
+    assert csv_of(table) == [{"pair": "p", "knob": "0.5"}]
+    assert "γ = 0.5" in as_markdown(table)
+
+
+def test_columns_of_markdown_are_aligned_in_the_source(material: Make) -> None:
+    text = as_markdown(table_of("tab05-numbers", material("tab05-numbers")))
+    assert len({len(line) for line in text.splitlines() if line.startswith("|")}) == 1
