@@ -1,0 +1,131 @@
+"""JoeyNMT in a process of its own, which trains when it is told to.
+
+It cannot be installed beside us: it needs another protobuf than our tools. What runs over there
+is ``bench/joeynmt_steps.py``; this is our end of its pipe.
+"""
+
+import json
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simt.corpus.batches import BatchPlan
+from simt.corpus.bpe import open_vocabularies
+from simt.corpus.ids import BOS, EOS, PAD, UNK, EncodedSplit
+from simt.errors import SimtError
+from simt.settings import RunSettings
+from simt.training.turns import Turn
+
+SCRIPT = Path("bench/joeynmt_steps.py")  # of the project's folder, as params.yaml is
+_LAST_WORDS = 5  # lines of what it said before it died
+
+
+class JoeyNmt:
+    """A rival of the same size, on the same batches; a context manager."""
+
+    def __init__(
+        self,
+        python: Path,
+        settings: RunSettings,
+        corpus: Path,
+        batches: Iterable[int],
+        threads: int,
+        folder: Path,
+    ) -> None:
+        """``batches`` are those of the first epoch that it will be asked for."""
+        if not SCRIPT.exists():
+            raise SimtError(f"{SCRIPT} does not exist: run from the project's folder")
+        _write_job(settings, corpus, threads, folder)
+        _write_batches(settings, corpus, batches, folder)
+        self._said = folder / "joeynmt.log"
+        with self._said.open("w") as log:
+            self._process = _start([python, SCRIPT, folder], log)
+        described = self._read()
+        self.name = f"JoeyNMT {described['version']}"
+        self.parameters = int(described["parameters"])
+        self._peak_mb = 0.0
+
+    def take_turn(self, first: int, updates: int) -> Turn:
+        """So many updates from batch ``first`` of the first epoch on, timed over there."""
+        assert self._process.stdin is not None
+        try:
+            print(json.dumps({"first": first, "updates": updates}), file=self._process.stdin)
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # reading will find out why
+        reply = self._read()
+        self._peak_mb = reply["peak_mb"]
+        return Turn(reply["tokens"], reply["seconds"])
+
+    def peak_mb(self) -> float:
+        """The most memory that its process has held so far."""
+        return self._peak_mb
+
+    def _read(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            self._process.communicate()  # closes the pipes and waits
+            last = self._said.read_text(errors="replace").splitlines()[-_LAST_WORDS:]
+            raise SimtError(
+                "JoeyNMT did not train; its last words:\n  "
+                + "\n  ".join(last)
+                + "\n`make bench` installs it into .venv-joeynmt, for `--against`."
+            )
+        reply: dict[str, Any] = json.loads(line)
+        return reply
+
+    def __enter__(self) -> "JoeyNmt":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            self._process.kill()
+        self._process.communicate()  # closes the pipes, which ends it, and waits
+
+
+def _start(command: list[Path], log: IO[str]) -> "subprocess.Popen[str]":
+    try:
+        return subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+        )
+    except OSError as error:
+        raise SimtError(f"{command[0]} cannot be run: {error.strerror}") from None
+
+
+def _write_job(settings: RunSettings, corpus: Path, threads: int, folder: Path) -> None:
+    source, target = open_vocabularies(corpus)
+    job = {
+        "model": settings.model.model_dump(),
+        "training": settings.training.model_dump(),
+        "seed": settings.seed,
+        "source_words": len(source),
+        "target_words": len(target),
+        "is_joint": source is target,
+        "ids": {"bos": BOS, "pad": PAD, "eos": EOS, "unk": UNK},
+        "threads": threads,
+    }
+    (folder / "job.json").write_text(json.dumps(job))
+
+
+def _write_batches(
+    settings: RunSettings, corpus: Path, batches: Iterable[int], folder: Path
+) -> None:
+    training = settings.training
+    train = EncodedSplit.open(corpus, "train")
+    plan = BatchPlan(train, training.batch_tokens, training.max_tokens, settings.seed)
+    arrays: dict[str, npt.NDArray[np.int64]] = {}
+    for index in set(batches):
+        batch = plan.batch(0, index)
+        arrays |= {f"source{index}": batch.source_BM, f"target{index}": batch.target_BN}
+    np.savez(folder / "batches.npz", **arrays)
