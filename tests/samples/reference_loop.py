@@ -11,8 +11,8 @@ from torch import Tensor
 
 from simt.corpus.ids import BOS, EOS, PAD
 from simt.methods import Policy, State
-from simt.model.prefixes import PrefixEncodings
 from simt.model.transformer import Transformer
+from tests.samples.prefixes import PrefixEncodings
 
 
 @dataclass

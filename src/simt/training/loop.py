@@ -109,6 +109,7 @@ class Training:
                     self._validate()
                 bar.update()
                 self._save_if_due(must_stop)
+        self.devices.wait_for_all()  # the first process has then written the last snapshot
         return self.snapshots.mean()
 
     # --- an update ------------------------------------------------------------------------------
