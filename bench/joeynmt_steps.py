@@ -1,19 +1,22 @@
-"""JoeyNMT's own training loop on batches that someone else made, a few updates at a time.
+"""JoeyNMT's own training loop, a few updates at a time.
 
 Run by the interpreter of .venv-joeynmt; ``simt bench train --against`` starts it with a folder
-that holds ``job.json`` (sizes, settings) and ``batches.npz`` (padded ids).
+that holds ``job.json`` (sizes, settings) and either ``batches.npz`` (padded ids of ready batches)
+or ``train.source`` and ``train.target`` (text, of which JoeyNMT makes batches as it always does).
 
 Nothing of JoeyNMT is imitated: its builder makes the model, its TrainManager the optimiser and
-the schedule, and ``train_and_validate`` does every update. Only the iterator over its batches is
-ours, and it is what pauses the loop: it waits for a line on standard input that says which
-batches come next, hands them out, and answers with the seconds when the loop asks for one more.
+the schedule, and ``train_and_validate`` does every update. Only the iterator over the batches is
+ours, and it is what pauses the loop: it waits for a line on standard input that asks for a turn,
+hands out its batches, and answers with the seconds when the loop comes back for more.
 """
 
 import json
 import os
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from itertools import chain, islice, repeat
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any
@@ -23,7 +26,9 @@ import numpy as np
 import torch
 from joeynmt.batch import Batch
 from joeynmt.config import parse_train_args
+from joeynmt.datasets import PlaintextDataset
 from joeynmt.model import build_model
+from joeynmt.tokenizers import BasicTokenizer
 from joeynmt.training import TrainManager
 from joeynmt.vocabulary import Vocabulary
 
@@ -107,36 +112,49 @@ def make_manager(model: Any, job: dict[str, Any], folder: Path) -> Any:
     )
 
 
-class Batches:
+class PausingBatches(ABC):
     """The training text as JoeyNMT sees it: its data set and its iterator in one."""
 
-    def __init__(self, folder: Path, job: dict[str, Any], replies: IO[str]) -> None:
-        self.arrays = dict(np.load(folder / "batches.npz"))
+    def __init__(self, replies: IO[str]) -> None:
         self.replies = replies
-        # Our ids of special words are others than JoeyNMT's.
-        self.translated = np.arange(max(job["source_words"], job["target_words"]))
-        self.translated[[job["ids"][name] for name in IDS]] = list(IDS.values())
-        self.batch_sampler = self  # asked for its seed and its state
 
-    def make_iter(self, **_: Any) -> "Batches":
+    def make_iter(self, **_: Any) -> "PausingBatches":
         return self
 
-    def set_seed(self, seed: int) -> None:
-        """The order of the batches is not random here."""
+    @property
+    def batch_sampler(self) -> Any:
+        """Who is given a seed, and asked for what a checkpoint needs."""
+        return SimpleNamespace(set_seed=lambda seed: None, get_state=lambda: None)
 
-    def get_state(self) -> None:
-        """Nothing that a checkpoint would need."""
+    @abstractmethod
+    def of_turn(self, order: dict[str, int]) -> Iterator[Any]:
+        """The batches of one turn."""
 
     def __iter__(self) -> Iterator[Any]:
         for line in sys.stdin:
-            order = json.loads(line)
             started, tokens = time.perf_counter(), 0
-            for index in range(order["first"], order["first"] + order["updates"]):
-                batch = self.make_batch(index)
+            for batch in self.of_turn(json.loads(line)):
                 tokens += batch.ntokens
                 yield batch
             seconds = time.perf_counter() - started  # the loop has come back for more
             self.reply({"tokens": tokens, "seconds": seconds, "peak_mb": peak_mb()})
+
+    def reply(self, values: dict[str, Any]) -> None:
+        print(json.dumps(values), file=self.replies, flush=True)
+
+
+class GivenBatches(PausingBatches):
+    """The very batches that the others train on."""
+
+    def __init__(self, folder: Path, job: dict[str, Any], replies: IO[str]) -> None:
+        super().__init__(replies)
+        self.arrays = dict(np.load(folder / "batches.npz"))
+        # Our ids of special words are others than JoeyNMT's.
+        self.translated = np.arange(max(job["source_words"], job["target_words"]))
+        self.translated[[job["ids"][name] for name in IDS]] = list(IDS.values())
+
+    def of_turn(self, order: dict[str, int]) -> Iterator[Any]:
+        return map(self.make_batch, range(order["first"], order["first"] + order["updates"]))
 
     def make_batch(self, index: int) -> Any:
         """What JoeyNMT's collate function would make of the same sentences."""
@@ -156,8 +174,37 @@ class Batches:
             eos_index=IDS["eos"],
         )
 
-    def reply(self, values: dict[str, Any]) -> None:
-        print(json.dumps(values), file=self.replies, flush=True)
+
+class OwnBatches(PausingBatches):
+    """JoeyNMT's own data set, sampler and loader, on text that needs no more than a split."""
+
+    def __init__(self, folder: Path, job: dict[str, Any], model: Any, replies: IO[str]) -> None:
+        super().__init__(replies)
+        vocabularies = {"source": model.src_vocab, "target": model.trg_vocab}
+        self.text = PlaintextDataset(
+            path=str(folder / "train"),
+            src_lang="source",
+            trg_lang="target",
+            has_trg=True,
+            has_prompt=dict.fromkeys(vocabularies, False),
+            tokenizer={
+                side: BasicTokenizer(level="word", max_length=job["training"]["max_tokens"])
+                for side in vocabularies
+            },
+            sequence_encoder={side: words.sentences_to_ids for side, words in vocabularies.items()},
+        )
+
+    def make_iter(self, **settings: Any) -> PausingBatches:
+        self.loader = self.text.make_iter(**settings)
+        self.endless = chain.from_iterable(repeat(self.loader))
+        return self
+
+    @property
+    def batch_sampler(self) -> Any:
+        return self.loader.batch_sampler
+
+    def of_turn(self, order: dict[str, int]) -> Iterator[Any]:
+        return islice(self.endless, order["updates"])
 
 
 def peak_mb() -> float:
@@ -181,7 +228,11 @@ def main() -> None:
     torch.manual_seed(job["seed"])
     model = make_model(job)
     manager = make_manager(model, job, folder)
-    batches = Batches(folder, job, replies)
+    batches: PausingBatches
+    if job["batches"] == "given":
+        batches = GivenBatches(folder, job, replies)
+    else:
+        batches = OwnBatches(folder, job, model, replies)
     parameters = sum(weight.numel() for weight in model.parameters())
     batches.reply({"version": joeynmt.__version__, "parameters": parameters})
     manager.train_and_validate(train_data=batches, valid_data=SimpleNamespace())

@@ -26,27 +26,35 @@ _LAST_WORDS = 5  # lines of what it said before it died
 
 
 class JoeyNmt:
-    """A rival of the same size, on the same batches; a context manager."""
+    """A rival of the same size on the same text; a context manager.
+
+    Its own batches are not sorted by length, and so have more padding. With ``batches`` it gets
+    ours: then nothing but the updates is compared.
+    """
 
     def __init__(
         self,
         python: Path,
         settings: RunSettings,
         corpus: Path,
-        batches: Iterable[int],
+        batches: Iterable[int] | None,
         threads: int,
         folder: Path,
     ) -> None:
-        """``batches`` are those of the first epoch that it will be asked for."""
+        """``batches`` are those of the first epoch that it will be asked for; None: its own."""
         if not SCRIPT.exists():
             raise SimtError(f"{SCRIPT} does not exist: run from the project's folder")
-        _write_job(settings, corpus, threads, folder)
-        _write_batches(settings, corpus, batches, folder)
+        _write_job(settings, corpus, batches is None, threads, folder)
+        self._tokens: dict[int, int] = {}
+        if batches is None:
+            _write_text(corpus, folder)
+        else:
+            self._tokens = _write_batches(settings, corpus, batches, folder)
         self._said = folder / "joeynmt.log"
         with self._said.open("w") as log:
             self._process = _start([python, SCRIPT, folder], log)
         described = self._read()
-        self.name = f"JoeyNMT {described['version']}"
+        self.name = f"JoeyNMT {described['version']}, {'its' if batches is None else 'our'} batches"
         self.parameters = int(described["parameters"])
         self._peak_mb = 0.0
 
@@ -59,6 +67,8 @@ class JoeyNmt:
         except BrokenPipeError:
             pass  # reading will find out why
         reply = self._read()
+        if self._tokens:
+            assert reply["tokens"] == sum(self._tokens[first + i] for i in range(updates))
         self._peak_mb = reply["peak_mb"]
         return Turn(reply["tokens"], reply["seconds"])
 
@@ -103,7 +113,9 @@ def _start(command: list[Path], log: IO[str]) -> "subprocess.Popen[str]":
         raise SimtError(f"{command[0]} cannot be run: {error.strerror}") from None
 
 
-def _write_job(settings: RunSettings, corpus: Path, threads: int, folder: Path) -> None:
+def _write_job(
+    settings: RunSettings, corpus: Path, makes_batches: bool, threads: int, folder: Path
+) -> None:
     source, target = open_vocabularies(corpus)
     job = {
         "model": settings.model.model_dump(),
@@ -113,6 +125,7 @@ def _write_job(settings: RunSettings, corpus: Path, threads: int, folder: Path) 
         "target_words": len(target),
         "is_joint": source is target,
         "ids": {"bos": BOS, "pad": PAD, "eos": EOS, "unk": UNK},
+        "batches": "own" if makes_batches else "given",
         "threads": threads,
     }
     (folder / "job.json").write_text(json.dumps(job))
@@ -120,12 +133,26 @@ def _write_job(settings: RunSettings, corpus: Path, threads: int, folder: Path) 
 
 def _write_batches(
     settings: RunSettings, corpus: Path, batches: Iterable[int], folder: Path
-) -> None:
+) -> dict[int, int]:
+    """Writes some batches of the first epoch; gives the target tokens of each."""
     training = settings.training
     train = EncodedSplit.open(corpus, "train")
     plan = BatchPlan(train, training.batch_tokens, training.max_tokens, settings.seed)
     arrays: dict[str, npt.NDArray[np.int64]] = {}
+    tokens = {}
     for index in set(batches):
         batch = plan.batch(0, index)
         arrays |= {f"source{index}": batch.source_BM, f"target{index}": batch.target_BN}
+        tokens[index] = int(batch.target_lengths_B.sum())
     np.savez(folder / "batches.npz", **arrays)
+    return tokens
+
+
+def _write_text(corpus: Path, folder: Path) -> None:
+    """The training text with a made-up word for each id, as the script names them."""
+    train = EncodedSplit.open(corpus, "train")
+    for side, encoded in (("source", train.source), ("target", train.target)):
+        with (folder / f"train.{side}").open("w", encoding="utf-8") as stream:
+            for index in range(len(train)):
+                ids = encoded[index][:-1]  # JoeyNMT adds the end of a sentence itself
+                stream.write(" ".join(f"word{number}" for number in ids) + "\n")
