@@ -14,3 +14,8 @@ def shared_corpora() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real text: {folder} is not there")
     return folder
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Archives hold the time they were made at: in a name, it would differ between workers."""
+    return argname if isinstance(val, bytes) else None

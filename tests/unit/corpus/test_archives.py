@@ -336,9 +336,10 @@ def test_the_first_bytes_tell_a_file_of_the_wrong_kind(
     assert said in (wrong_kind(tmp_path / "f", file_name) or "")
 
 
-@pytest.mark.parametrize(("file_name", "data"), [*VALID.items(), ("train.en", TEXT), ("e", b"")])
-def test_the_first_bytes_of_a_right_file_say_nothing(
-    tmp_path: Path, file_name: str, data: bytes
-) -> None:
-    (tmp_path / "f").write_bytes(data)
+RIGHT = VALID | {"train.en": TEXT, "e": b""}
+
+
+@pytest.mark.parametrize("file_name", RIGHT)
+def test_the_first_bytes_of_a_right_file_say_nothing(tmp_path: Path, file_name: str) -> None:
+    (tmp_path / "f").write_bytes(RIGHT[file_name])
     assert wrong_kind(tmp_path / "f", file_name) is None
