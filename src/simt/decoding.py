@@ -45,7 +45,11 @@ def decode_point(settings: PointSettings, run: Path, corpus: Path, to: Path) -> 
     by_knob = zip(settings.knobs, translations, strict=True)
     write_instances(
         to / INSTANCES_FILE,
-        (text.instance(one, knob) for knob, found in by_knob for one in found),
+        (
+            text.instance(one, knob, settings.decoding.ms_per_word)
+            for knob, found in by_knob
+            for one in found
+        ),
     )
 
 
@@ -90,7 +94,7 @@ class SplitText:
             ),
         )
 
-    def instance(self, translation: Translation, knob: Knob) -> Instance:
+    def instance(self, translation: Translation, knob: Knob, ms_per_word: float) -> Instance:
         """A translation as the record that scoring reads."""
         index, ids = translation.index, translation.tokens
         source, reference = self.tokenised[index]
@@ -109,6 +113,7 @@ class SplitText:
             write_confidence=translation.write_values,
             read_confidence=translation.read_values,
             token_elapsed_ms=[1000 * seconds for seconds in translation.elapsed_s],
+            ms_per_word=ms_per_word,
             words=self.words,
             is_forced=self.is_gold,
         )

@@ -59,7 +59,6 @@ from simt.params import Knob
 CONTINUES = "@@"  # ends every piece that is not the last of its word
 EOS_TOKEN = "<eos>"
 INSTANCES_FILE = "instances.jsonl"
-MS_PER_WORD = 400.0  # 150 words a minute, a usual rate of speech
 
 Number = int | float
 Words = Literal["blanks", "tokens"]
@@ -325,7 +324,7 @@ def make_instance(
     write_confidence: Sequence[float | None] | None = None,
     read_confidence: Sequence[float | None] | None = None,
     token_elapsed_ms: Sequence[float] | None = None,
-    ms_per_word: float = MS_PER_WORD,
+    ms_per_word: float | None = None,
     words: WordsOf | None = None,
     is_forced: bool = False,
 ) -> Instance:
@@ -340,6 +339,7 @@ def make_instance(
     delays = word_delays(source_ends, target_ends, token_delays)
     elapsed: list[float] = []
     if token_elapsed_ms is not None:
+        assert ms_per_word is not None, "times need the rate of speech that makes words of them"
         spent = [token_elapsed_ms[end - 1] / ms_per_word for end in target_ends]
         elapsed = [round(delay + time, 6) for delay, time in zip(delays, spent, strict=True)]
     return Instance(

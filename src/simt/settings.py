@@ -117,6 +117,7 @@ class DecodingSettings(Settings):
 
     max_target_tokens: Count
     forbid_eos_before_source_end: bool
+    ms_per_word: Positive  # of speech: what computing time is counted in
 
 
 TOY_ESTIMATOR = "simt/toy-estimator"  # the COMET model of pairs that train their own

@@ -13,7 +13,9 @@ from simt.simulation import Translation
 from tests.samples.reference_loop import Trace
 
 MAX_TOKENS = 10
-DECODING = DecodingSettings(max_target_tokens=MAX_TOKENS, forbid_eos_before_source_end=False)
+DECODING = DecodingSettings(
+    max_target_tokens=MAX_TOKENS, forbid_eos_before_source_end=False, ms_per_word=400
+)
 CLOSE_CALL = 1e-4  # a decision by less may fall either way: sums are added up in another order
 
 

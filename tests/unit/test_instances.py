@@ -195,6 +195,7 @@ def full_instance(index: int = 3, knob: Any = 0.25) -> Instance:
         write_confidence=[0.5, None, 1 / 3, 0.9, 0.8, 0.7, None],
         read_confidence=[None, 0.1, 0.2, 0.3, 0.4, 0.5],
         token_elapsed_ms=[1.0, 2.0, 3.5, 4.0, 5.0, 6.0, 7.0],
+        ms_per_word=400,
         words=WordsOf(target="tokens"),
         is_forced=True,
     )

@@ -60,7 +60,9 @@ def _seconds(policy: Policy, model: Transformer, sentences: int, tokens: int, ba
         shape = (sentences, tokens - 1)
         ids = torch.randint(len(SPECIALS), embedding_VD.shape[0], shape, generator=generator)
         sides.append([[*row, EOS] for row in ids.tolist()])
-    settings = DecodingSettings(max_target_tokens=tokens, forbid_eos_before_source_end=False)
+    settings = DecodingSettings(
+        max_target_tokens=tokens, forbid_eos_before_source_end=False, ms_per_word=400
+    )
     started = time.perf_counter()
     simulate(model, [policy], sides[0], settings, sides[1], batch)
     return time.perf_counter() - started

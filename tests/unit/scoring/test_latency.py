@@ -303,7 +303,14 @@ def test_a_signature_says_how_a_number_was_computed() -> None:
 
 
 def test_a_table_has_every_definition_once(make_tokens: Make) -> None:
-    one = make_tokens("a b", "x y", [1, 2, 3], reference_token_length=4, token_elapsed_ms=[1, 2, 3])
+    one = make_tokens(
+        "a b",
+        "x y",
+        [1, 2, 3],
+        reference_token_length=4,
+        token_elapsed_ms=[1, 2, 3],
+        ms_per_word=400,
+    )
     rows, missing = latency_table([one])
     assert missing == []
     assert len({row.signature for row in rows}) == len(rows)
@@ -337,7 +344,7 @@ def test_adaptive_lagging_in_tokens_needs_the_length_of_the_reference(
 
 
 def test_a_point_has_latencies_in_both_units(make_tokens: Make) -> None:
-    one = make_tokens("a b", "x y", [1, 2, 3], token_elapsed_ms=[1, 2, 3])
+    one = make_tokens("a b", "x y", [1, 2, 3], token_elapsed_ms=[1, 2, 3], ms_per_word=400)
     names = {score.name for score in point_latencies([one], "bpe_eos_hyp")}
     assert {"al_token", "al_word", "max_cw_token", "max_cw_word", "al_ca_word"} <= names
     assert main_column("bpe_eos_hyp") == "al_token"

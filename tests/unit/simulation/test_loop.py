@@ -311,7 +311,9 @@ def preferring(*tokens: int) -> Tensor:
 
 
 def written(logits_BV: Tensor, state: State, forbids_early_eos: bool = False) -> int:
-    settings = DecodingSettings(max_target_tokens=4, forbid_eos_before_source_end=forbids_early_eos)
+    settings = DecodingSettings(
+        max_target_tokens=4, forbid_eos_before_source_end=forbids_early_eos, ms_per_word=400
+    )
     return int(GreedyWriter(settings).choose(logits_BV, state, torch.tensor([0])))
 
 
