@@ -70,6 +70,11 @@ def _add_study_commands(commands: "Commands") -> None:
         parser.add_argument("--study", help="a study of params.yaml; default: the one it names")
         parser.add_argument("--fidelity", help="default, paper or official")
         parser.add_argument("--params", type=Path, default=Path("params.yaml"), metavar="FILE")
+        if name == "plan":
+            parser.add_argument("--cost", action="store_true", help="of each run, with the total")
+            parser.add_argument(
+                "--bench", type=Path, metavar="FILE", help="speeds from simt bench train --json"
+            )
         if name == "check":
             stages = ("corpora", "runs", "points")
             parser.add_argument("stage", choices=stages, help="how far the study must be done")
@@ -82,11 +87,16 @@ def _add_study_commands(commands: "Commands") -> None:
 
 
 def _plan(options: argparse.Namespace) -> None:
+    from simt.cost import bench_measurements, study_cost
     from simt.params import load_params
-    from simt.plan import describe_study
+    from simt.plan import describe_cost, describe_study
 
     params = load_params(options.params, options.study, options.fidelity)
-    print(describe_study(params, params.study))
+    if options.cost:
+        measured = bench_measurements(params, options.bench) if options.bench else None
+        print(describe_cost(study_cost(params, params.study, measured)))
+    else:
+        print(describe_study(params, params.study))
 
 
 def _check(options: argparse.Namespace) -> None:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from simt.check import State, Step, study_steps
+from simt.cost import Cost, RunCost, StudyCost
 from simt.params import Drawing, Knob, Params
 from simt.runs import RESULTS, SETTINGS_FILE, Point, Run, drawing_points, point_settings
 
@@ -123,3 +124,79 @@ def _sorted(knobs: Iterable[Knob]) -> list[Knob]:
 
 def _count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+# --- cost -------------------------------------------------------------------------------------
+
+
+def describe_cost(cost: StudyCost) -> str:
+    """What each run of a study costs, the total, and how long the longest chain of runs takes."""
+    width = max(len(str(run.run)) for run in cost.runs)
+    head = f"  {'':<{width}} {'weights':>8} {'tokens':>8} {'FLOPs':>8} {'planned':>9} {'actual':>9}"
+    lines = [
+        f"Cost of study {cost.study}: {_count(len(cost.runs), 'training')}, in device time",
+        "",
+        head,
+        *(f"  {_cost_line(run, width)}" for run in cost.runs),
+        f"  {'all':<{width}} {'':>8} {_costs(cost.planned, cost.actual)}",
+        "",
+        *_outcome_lines(cost),
+        f"Longest chain: {' then '.join(map(str, cost.critical_path))}, {_critical(cost)}",
+        *_speed_lines(cost),
+    ]
+    return "\n".join(lines)
+
+
+def _cost_line(run: RunCost, width: int) -> str:
+    costs = _costs(run.planned, run.actual)
+    return f"{run.run!s:<{width}} {_short(run.parameters):>8} {costs}"
+
+
+def _costs(planned: Cost, actual: Cost | None) -> str:
+    done = "" if actual is None else _duration(actual.device_hours)
+    return (
+        f"{_short(planned.target_tokens):>8} {_short(planned.flops):>8} "
+        f"{_duration(planned.device_hours):>9} {done:>9}"
+    )
+
+
+def _outcome_lines(cost: StudyCost) -> Iterator[str]:
+    """Plan and outcome of what is finished."""
+    planned, actual = cost.planned_of_finished, cost.actual
+    if planned is None or actual is None:
+        return
+    runs, hours = _count(len(cost.finished), "run"), _duration(planned.device_hours)
+    yield f"Finished: {runs}, planned {hours}, took {_duration(actual.device_hours)}"
+
+
+def _critical(cost: StudyCost) -> str:
+    if cost.critical_hours is None:
+        return "by FLOPs"
+    return f"{_duration(cost.critical_hours)} however many devices there are"
+
+
+def _speed_lines(cost: StudyCost) -> Iterator[str]:
+    """Where the speeds come from, or how to get some."""
+    speeds = Counter(run.speed_of for run in cost.runs if run.speed_of is not None)
+    if speeds:
+        named = [f"{name} ({_count(uses, 'run')})" for name, uses in speeds.most_common(3)]
+        more = f" and {len(speeds) - 3} more" if len(speeds) > 3 else ""
+        yield f"Speeds as measured of {', '.join(named)}{more}"
+    else:
+        yield "No speed is known yet: simt bench train --json bench.json, then --bench bench.json"
+
+
+def _short(number: float) -> str:
+    """Three digits and a unit."""
+    for unit, size in (("E", 1e18), ("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return f"{number:.3g}"
+
+
+def _duration(hours: float | None) -> str:
+    if hours is None:
+        return "?"
+    if hours < 1:
+        return f"{hours * 60:.1f} min"
+    return f"{hours:.1f} h"

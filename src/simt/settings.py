@@ -142,10 +142,28 @@ class ScoringSettings(Settings):
     estimator: EstimatorSettings
 
 
+class Work(NamedTuple):
+    """What a training step of a method does besides one pass of a plain Transformer.
+
+    Weights are those that the method adds, by the side whose tokens they are applied to.
+    """
+
+    source_passes: int = 1
+    target_passes: int = 1
+    source_weights: int = 0
+    target_weights: int = 0
+    is_rest_frozen: bool = False  # only the added weights learn
+
+
 class MethodSettings(Settings):
-    """The settings of a method, and which knob values its policy takes."""
+    """The settings of a method, which knob values its policy takes, and how much it computes."""
 
     knob_range: ClassVar[KnobRange | None]  # None: decodes with the full source only
+    has_confidence: ClassVar[bool] = False  # its model trusts each state more or less
+
+    def work(self, size: ModelSettings) -> Work:
+        """What a training step computes with a model of ``size``."""
+        return Work()
 
 
 class OfflineSettings(MethodSettings):
@@ -189,6 +207,11 @@ class ItstSettings(MethodSettings):
     threshold_floor: Share
     threshold_decay_updates: Positive
 
+    def work(self, size: ModelSettings) -> Work:
+        projection = size.width * (size.width + 1)
+        weights = size.decoder_layers * projection
+        return Work(source_weights=weights, target_weights=weights)
+
 
 class HmtSettings(MethodSettings):
     """Hidden Markov Transformer (§5): ``low`` is L, ``states`` is K."""
@@ -201,11 +224,16 @@ class HmtSettings(MethodSettings):
     state_weight: NonNegative
     latency_weight: NonNegative
 
+    def work(self, size: ModelSettings) -> Work:
+        selection = 2 * size.width
+        return Work(target_passes=self.states, source_weights=selection, target_weights=selection)
+
 
 class Sm2Settings(MethodSettings):
     """Self-modifying state modelling and its variants (§6-§10)."""
 
     knob_range: ClassVar[KnobRange | None] = KnobRange("γ", 0, 1, False)
+    has_confidence: ClassVar[bool] = True
 
     encoder: Encoder
     confidence_weight: NonNegative  # λ
@@ -226,6 +254,25 @@ class Sm2Settings(MethodSettings):
     first_read: Count
     adapter_share: ShareOrZero  # of the model's width; 0 = none; otherwise all else is frozen
     adapter_place: Literal["ffn", "layer"]
+
+    def work(self, size: ModelSettings) -> Work:
+        """The whole source and a prefix of it; a uni encoder sees both in one pass."""
+        adapter = self._adapter_weights(size.width)
+        return Work(
+            source_passes=2 if self.encoder == "bi" else 1,
+            target_passes=2,
+            source_weights=size.encoder_layers * adapter,
+            target_weights=size.decoder_layers * adapter + size.width + 1,
+            is_rest_frozen=self.adapter_share > 0,
+        )
+
+    def _adapter_weights(self, width: int) -> int:
+        """Of one layer: two linear maps with their biases, and a norm behind a whole layer."""
+        if not self.adapter_share:
+            return 0
+        bottleneck = max(1, round(self.adapter_share * width))
+        norm = 2 * width if self.adapter_place == "layer" else 0
+        return 2 * width * bottleneck + bottleneck + width + norm
 
     @model_validator(mode="after")
     def _makes_sense(self) -> "Sm2Settings":

@@ -1,0 +1,338 @@
+"""What a study costs: tokens, FLOPs and device hours of each training, planned and actual.
+
+Tokens follow from the settings, FLOPs from the weights that each token meets, hours from a speed
+that was measured, by ``simt bench train`` or by earlier runs. Between models a speed is carried
+over in FLOPs a second, from the measurement that is most like the run. A run's own record is never
+used to plan it, so that plan and outcome can be compared.
+
+FLOPs are those of the matrix products with weights, forward and backward. Attention scores are left
+out: with sentences of 30 tokens they are a hundredth of a base model.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+from pathlib import Path
+from statistics import median
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from simt.errors import SimtError
+from simt.pairs import BpeSettings
+from simt.params import Params
+from simt.runs import (
+    RESULTS,
+    SETTINGS_FILE,
+    Run,
+    corpus_folder,
+    corpus_settings,
+    read_settings,
+    run_settings,
+    start_run,
+    study_runs,
+)
+from simt.settings import METHOD_SETTINGS, ModelSettings, RunSettings, Work
+
+RUN_FILE = "run.json"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one training or of several."""
+
+    target_tokens: int
+    flops: float
+    device_hours: float | None  # None: no speed was measured
+
+
+@dataclass(frozen=True)
+class RunCost:
+    """A training before and, if it is finished, after."""
+
+    run: Run
+    parameters: int
+    planned: Cost
+    actual: Cost | None
+    speed_of: str | None  # whose measured speed the plan takes
+
+
+@dataclass(frozen=True)
+class StudyCost:
+    """Every training of a study, the totals, and how long it takes with a device for each run."""
+
+    study: str
+    runs: tuple[RunCost, ...]
+    critical_path: tuple[Run, ...]  # the longest chain of runs that start from one another
+    critical_hours: float | None
+
+    @cached_property
+    def planned(self) -> Cost:
+        """All runs together."""
+        return _total(run.planned for run in self.runs)
+
+    @cached_property
+    def finished(self) -> tuple[RunCost, ...]:
+        """The runs that have an outcome."""
+        return tuple(run for run in self.runs if run.actual is not None)
+
+    @cached_property
+    def actual(self) -> Cost | None:
+        """The finished runs together; None before the first."""
+        costs = [run.actual for run in self.finished if run.actual is not None]
+        return _total(costs) if costs else None
+
+    @cached_property
+    def planned_of_finished(self) -> Cost | None:
+        """What ``actual`` is to be compared with."""
+        return _total(run.planned for run in self.finished) if self.finished else None
+
+
+def _total(costs: Iterable[Cost]) -> Cost:
+    parts = list(costs)
+    hours = [part.device_hours for part in parts]
+    return Cost(
+        sum(part.target_tokens for part in parts),
+        sum(part.flops for part in parts),
+        None if None in hours else sum(cast(list[float], hours)),
+    )
+
+
+# --- weights and FLOPs ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Text:
+    """What a corpus has to do with cost; ``is_joint`` if both sides have the same ids."""
+
+    source_vocabulary: int
+    target_vocabulary: int
+    is_joint: bool
+    source_per_target: float = 1.0  # tokens
+
+
+def parameter_count(settings: RunSettings, text: Text) -> int:
+    """How many weights the model of a run has."""
+    size = settings.model
+    embeddings = text.target_vocabulary + (0 if text.is_joint else text.source_vocabulary)
+    norms = 2 * size.width * (2 * size.encoder_layers + 3 * size.decoder_layers)
+    work = _method_work(settings)
+    source, target = _weights(size)
+    return (
+        embeddings * size.width + norms + source + target
+        + work.source_weights + work.target_weights
+    )  # fmt: skip
+
+
+def flops_per_token(settings: RunSettings, text: Text) -> float:
+    """Of training, for each target token.
+
+    A weight costs a multiplication and an addition forward, and twice that backward: for the
+    gradient of its input and for its own, which a frozen weight does not need.
+    """
+    work = _method_work(settings)
+    source, target = _weights(settings.model)
+    output = text.target_vocabulary * settings.model.width
+    of_rest = 4 if work.is_rest_frozen else 6
+    per_source = of_rest * source + 6 * work.source_weights
+    per_target = of_rest * (target + output) + 6 * work.target_weights
+    return (
+        text.source_per_target * work.source_passes * per_source + work.target_passes * per_target
+    )
+
+
+def _method_work(settings: RunSettings) -> Work:
+    method = METHOD_SETTINGS[settings.method].of(settings.method_settings)
+    return method.work(settings.model)
+
+
+def _weights(size: ModelSettings) -> tuple[int, int]:
+    """The weights of a plain Transformer's linear maps, those of source and of target tokens.
+
+    Keys and values of the attention to the source are made of source tokens.
+    """
+    square = size.width * (size.width + 1)
+    feed_forward = 2 * size.width * size.ffn + size.ffn + size.width
+    source = size.encoder_layers * (4 * square + feed_forward) + size.decoder_layers * 2 * square
+    target = size.decoder_layers * (6 * square + feed_forward)
+    return source, target
+
+
+def pair_text(params: Params, pair: str) -> Text:
+    """Sizes of a pair as its corpus has them; before it is made, as many words as merges."""
+    bpe = cast(BpeSettings, corpus_settings(params, pair, "bpe"))
+    stats = read_settings(corpus_folder(pair, "bpe") / "stats.json")
+    if stats is None:
+        source = bpe.target_merges if bpe.joint else bpe.source_merges
+        return Text(source, bpe.target_merges, bpe.joint)
+    train, vocabulary = stats["splits"]["train"], stats["vocabulary"]
+    ratio = train["source"]["mean_tokens"] / train["target"]["mean_tokens"]
+    return Text(vocabulary["source"], vocabulary["target"], bpe.joint, ratio)
+
+
+# --- measurements -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """How fast something like a run was trained on one device."""
+
+    name: str
+    settings: RunSettings
+    flops_per_token: float
+    tokens_per_s: float
+    fill: float | None = None  # target tokens of a batch by the tokens that it may have
+
+    @property
+    def flops_per_s(self) -> float:
+        return self.flops_per_token * self.tokens_per_s
+
+
+def earlier_runs(params: Params) -> list[Measurement]:
+    """What the finished runs of any study below results/ have shown."""
+    found = []
+    for path in sorted((RESULTS / "runs").glob(f"*/*/*/*/{RUN_FILE}")):
+        record, settings = _outcome(path.parent)
+        if record is None or settings is None or settings.pair not in params.pairs:
+            continue
+        seconds = record["training_seconds"] * record["devices"]
+        if not seconds:
+            continue  # too short to be measured
+        found.append(
+            Measurement(
+                name=path.parent.relative_to(RESULTS / "runs").as_posix(),
+                settings=settings,
+                flops_per_token=flops_per_token(settings, pair_text(params, settings.pair)),
+                tokens_per_s=record["target_tokens"] / seconds,
+                fill=record["target_tokens"] / (record["updates"] * settings.training.batch_tokens),
+            )
+        )
+    return found
+
+
+def _outcome(folder: Path) -> tuple[dict[str, Any] | None, RunSettings | None]:
+    """The record of a finished run and the settings it was made with, if they are of our kind."""
+    record, settings = read_settings(folder / RUN_FILE), read_settings(folder / SETTINGS_FILE)
+    if record is None or settings is None:
+        return None, None
+    try:
+        return record, RunSettings.of(settings)
+    except ValidationError:  # of an older version
+        return None, None
+
+
+def bench_measurements(params: Params, path: Path) -> list[Measurement]:
+    """What ``simt bench train --json`` has written."""
+    try:
+        reports = json.loads(path.read_text(encoding="utf-8"))
+        rows = [(report, row) for report in reports for row in report["rows"]]
+        ours = [(report, row) for report, row in rows if "/" in row["name"]]  # and not JoeyNMT's
+        found = [_bench_row(params, report, row) for report, row in ours]
+    except OSError as error:
+        raise SimtError(f"{path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError):
+        found = []
+    if not found:
+        raise SimtError(
+            f"{path} is not from `simt bench train` with this params.yaml; "
+            f"make it anew: simt bench train --json {path}"
+        )
+    return found
+
+
+def _bench_row(params: Params, report: dict[str, Any], row: dict[str, Any]) -> Measurement:
+    method, variant = row["name"].split("/")
+    settings = run_settings(params, Run(report["pair"], method, variant, seed=1))
+    settings = settings.model_copy(update={"model": ModelSettings.of(report["model"])})
+    text = Text(report["words"], report["words"], is_joint=True)
+    return Measurement(
+        name=f"{row['name']} of the bench",
+        settings=settings,
+        flops_per_token=flops_per_token(settings, text),
+        tokens_per_s=row["tokens_per_s"]["median"],
+    )
+
+
+def _most_alike(
+    settings: RunSettings, flops: float, measured: Sequence[Measurement]
+) -> Measurement | None:
+    """The measurement with the same model, method and variant as far as possible.
+
+    Without one of the same model, that of the model nearest in size: speed hangs on size most.
+    """
+
+    def likeness(one: Measurement) -> tuple[bool, bool, bool, float]:
+        is_same_model = one.settings.model == settings.model
+        return (
+            is_same_model,
+            is_same_model and one.settings.method == settings.method,
+            is_same_model and one.settings.variant == settings.variant,
+            -abs(log(one.flops_per_token / flops)),
+        )
+
+    return max(measured, key=likeness, default=None)
+
+
+# --- a study ----------------------------------------------------------------------------------
+
+
+def study_cost(
+    params: Params, study_name: str, measured: Sequence[Measurement] | None = None
+) -> StudyCost:
+    """What every training of a study costs; without ``measured``, from earlier runs."""
+    if measured is None:
+        measured = earlier_runs(params)
+    costs = {
+        run: _run_cost(params, run, measured) for run in study_runs(params.studies[study_name])
+    }
+    path = max((_chain(params, run, costs) for run in costs), key=_path_hours)
+    return StudyCost(
+        study=study_name,
+        runs=tuple(costs.values()),
+        critical_path=tuple(cost.run for cost in path),
+        critical_hours=_total(cost.planned for cost in path).device_hours,
+    )
+
+
+def _run_cost(params: Params, run: Run, measured: Sequence[Measurement]) -> RunCost:
+    settings, text = run_settings(params, run), pair_text(params, run.pair)
+    others = [one for one in measured if one.name != str(run)]
+    flops = flops_per_token(settings, text)
+    fills = [one.fill for one in others if one.settings.pair == run.pair and one.fill is not None]
+    tokens = round(settings.training.updates * settings.training.batch_tokens * _mean_fill(fills))
+    alike = _most_alike(settings, flops, others)
+    hours = None if alike is None else tokens * flops / alike.flops_per_s / 3600
+    return RunCost(
+        run=run,
+        parameters=parameter_count(settings, text),
+        planned=Cost(tokens, tokens * flops, hours),
+        actual=_actual(run, settings, flops),
+        speed_of=None if alike is None else alike.name,
+    )
+
+
+def _mean_fill(fills: list[float]) -> float:
+    """Of batches that earlier runs of the pair had; otherwise full ones, which is the most."""
+    return median(fills) if fills else 1.0
+
+
+def _actual(run: Run, settings: RunSettings, flops: float) -> Cost | None:
+    """What a run has cost, if it was made with these settings."""
+    record, made_with = _outcome(run.folder)
+    if record is None or made_with != settings:
+        return None
+    hours = record["training_seconds"] * record["devices"] / 3600
+    return Cost(record["target_tokens"], record["target_tokens"] * flops, hours)
+
+
+def _chain(params: Params, run: Run, costs: dict[Run, RunCost]) -> list[RunCost]:
+    """A run behind the one that it starts from."""
+    start = start_run(params, run)
+    return [costs[run]] if start is None else [costs[start], costs[run]]
+
+
+def _path_hours(path: list[RunCost]) -> tuple[float, float]:
+    total = _total(cost.planned for cost in path)
+    return (total.device_hours or 0.0, total.flops)

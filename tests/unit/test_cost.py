@@ -1,0 +1,201 @@
+"""What trainings cost, before and after."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from simt.atomic import write_json
+from simt.cost import (
+    Text,
+    bench_measurements,
+    earlier_runs,
+    flops_per_token,
+    parameter_count,
+    study_cost,
+)
+from simt.errors import SimtError
+from simt.methods import METHODS
+from simt.model.transformer import Vocabulary
+from simt.params import Params, load_params
+from simt.plan import describe_cost
+from simt.runs import Run, run_settings
+from simt.settings import METHOD_SETTINGS, ModelSettings, RunSettings
+from tests.samples.batches import random_batch
+from tests.samples.golden import golden_cases
+from tests.samples.settings import DEFAULTS
+
+FILE = Path(__file__).parents[2] / "params.yaml"
+PARAMS = load_params(FILE, "tiny")
+RUN = Run("tiny-deen", "sm2", "bi", 1)
+JOINT = Text(31970, 31970, is_joint=True)
+
+
+def settings(method: str, size: ModelSettings | None = None, **changes: Any) -> RunSettings:
+    """Some run of a method."""
+    some = run_settings(PARAMS, RUN)
+    return some.model_copy(
+        update={
+            "method": method,
+            "model": size or some.model,
+            "method_settings": {**DEFAULTS[method], **changes},
+        }
+    )
+
+
+def build(run: RunSettings, vocabulary: Vocabulary) -> torch.nn.Module:
+    own = METHOD_SETTINGS[run.method].of(run.method_settings)
+    generator = torch.Generator().manual_seed(1)
+    return METHODS[run.method](own, 0.1).build(run.model, vocabulary, 0.0, generator)
+
+
+# --- weights ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "case", golden_cases("param_counts", "sizes"), ids=lambda case: case["name"]
+)
+def test_parameters_are_as_many_as_the_official_models_have(case: dict[str, Any]) -> None:
+    layers = case["layers_each"]
+    size = ModelSettings(
+        width=case["d"], ffn=case["ffn"], heads=case["heads"], encoder_layers=layers,
+        decoder_layers=layers,
+    )  # fmt: skip
+    plain = case["total_omt_shared_V31970"]
+    assert parameter_count(settings("offline", size), JOINT) == plain
+    assert parameter_count(settings("sm2", size), JOINT) == case["total_sm2_shared_V31970"]
+    assert parameter_count(settings("itst", size), JOINT) == plain + case["itst_extra_total"]
+    assert parameter_count(settings("hmt", size), JOINT) == plain + case["hmt_selection_extra"]
+
+
+@pytest.mark.parametrize(
+    ("method", "changes"),
+    [
+        *((name, {}) for name in METHODS),
+        ("sm2", {"adapter_share": 0.25, "adapter_place": "ffn"}),
+        ("sm2", {"adapter_share": 0.25, "adapter_place": "layer"}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value.values())),
+)
+def test_parameters_are_as_many_as_the_model_has(method: str, changes: dict[str, Any]) -> None:
+    run = settings(method, **changes)
+    model = build(run, Vocabulary(50, 40, is_joint=False))
+    counted = sum(weight.numel() for weight in model.parameters())
+    assert parameter_count(run, Text(50, 40, is_joint=False)) == counted
+
+
+# --- FLOPs ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("method", "changes"),
+    [
+        *((name, {}) for name in METHODS),
+        ("sm2", {"encoder": "uni"}),
+        ("hmt", {"states": 8}),
+        ("sm2", {"adapter_share": 0.25}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value.values())),
+)
+def test_flops_are_about_what_torch_counts(method: str, changes: dict[str, Any]) -> None:
+    size = ModelSettings(width=128, ffn=512, heads=2, encoder_layers=6, decoder_layers=6)
+    run = settings(method, size, **changes)
+    model = build(run, Vocabulary(500, 500, is_joint=True))
+    batch = random_batch([8] * 4, [6] * 4, vocabulary_size=500)
+    own = METHOD_SETTINGS[method].of(run.method_settings)
+    with FlopCounterMode(display=False) as counter:
+        loss = METHODS[method](own, 0.1).loss(model, batch, 10_000, torch.Generator())
+        loss.total.backward()  # type: ignore[no-untyped-call]
+    ours = flops_per_token(run, Text(500, 500, is_joint=True, source_per_target=8 / 6)) * 24
+    assert ours == pytest.approx(counter.get_total_flops(), rel=0.08)
+
+
+# --- plan and outcome -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
+    monkeypatch.chdir(tmp_path)
+    return PARAMS
+
+
+def finish(run: Run, tokens: int, seconds: float, devices: int = 1) -> None:
+    """What a finished training leaves behind, as far as cost reads it."""
+    made_with = run_settings(PARAMS, run)
+    outcome = {
+        "training_seconds": seconds, "devices": devices, "target_tokens": tokens,
+        "updates": made_with.training.updates,
+    }  # fmt: skip
+    write_json(run.folder / "run.json", outcome)
+    write_json(run.folder / "settings.json", json.loads(made_with.as_json()))
+
+
+def test_without_a_measurement_tokens_are_known_and_hours_are_not(params: Params) -> None:
+    cost = study_cost(params, "tiny")
+    run = next(run for run in cost.runs if run.run == RUN)
+    assert run.planned.target_tokens == 8 * 512  # updates by tokens a batch
+    assert run.planned.device_hours is None
+    assert "simt bench train --json" in describe_cost(cost)
+
+
+def test_run_like_a_finished_one_takes_as_long_and_as_many_tokens(params: Params) -> None:
+    finish(Run("tiny-deen", "sm2", "bi-p", 1), tokens=3072, seconds=1800, devices=2)
+    run = next(run for run in study_cost(params, "tiny").runs if run.run == RUN)
+    assert run.planned.target_tokens == 3072
+    assert run.planned.device_hours == pytest.approx(1.0)
+    assert run.speed_of == "tiny-deen/sm2/bi-p/seed1"
+
+
+def test_own_outcome_is_compared_with_a_plan_that_does_not_know_it(params: Params) -> None:
+    finish(Run("tiny-deen", "sm2", "bi-p", 1), tokens=4096, seconds=3600)
+    finish(RUN, tokens=4096, seconds=7200)
+    cost = study_cost(params, "tiny")
+    run = next(run for run in cost.runs if run.run == RUN)
+    assert run.actual is not None
+    assert (run.planned.device_hours, run.actual.device_hours) == (pytest.approx(1.0), 2.0)
+    assert "Finished: 2 runs, planned 3.0 h, took 3.0 h" in describe_cost(cost)
+
+
+def test_outcome_of_other_settings_is_no_outcome_of_this_run(params: Params) -> None:
+    finish(RUN, tokens=4096, seconds=7200)
+    path = RUN.folder / "settings.json"
+    write_json(path, json.loads(path.read_text()) | {"revision": 7})
+    assert study_cost(params, "tiny").actual is None
+
+
+def test_longest_chain_goes_through_the_run_that_another_starts_from(params: Params) -> None:
+    for run in study_cost(params, "tiny").runs:
+        long = run.run.variant in ("bi-big", "bi-big-ft")
+        finish(run.run, tokens=4096, seconds=90_000 if long else 1)
+    cost = study_cost(params, "tiny")
+    assert [f"{run.method}/{run.variant}" for run in cost.critical_path] == [
+        "offline/bi-big", "sm2/bi-big-ft"
+    ]  # fmt: skip
+
+
+def test_bench_gives_speeds(params: Params) -> None:
+    model = run_settings(params, RUN).model.model_dump()
+    row = {"name": "sm2/bi", "tokens_per_s": {"median": 100.0}}
+    rival = {"name": "JoeyNMT, our batches", "tokens_per_s": {"median": 1.0}}
+    report = {"pair": "tiny-deen", "model": model, "words": 800, "rows": [row, rival]}
+    write_json(Path("bench.json"), [report])
+    cost = study_cost(params, "tiny", bench_measurements(params, Path("bench.json")))
+    run = next(run for run in cost.runs if run.run == RUN)
+    assert run.planned.device_hours == pytest.approx(8 * 512 / 100 / 3600)
+
+
+@pytest.mark.parametrize("text", ["", "{}", '[{"rows": [{"name": "sm2/nope"}]}]'])
+def test_file_that_is_no_bench_is_told_with_the_remedy(params: Params, text: str) -> None:
+    Path("bench.json").write_text(text)
+    with pytest.raises(SimtError, match=r"simt bench train --json bench\.json"):
+        bench_measurements(params, Path("bench.json"))
+
+
+def test_record_of_an_older_version_is_passed_over(params: Params) -> None:
+    finish(RUN, tokens=4096, seconds=7200)
+    path = RUN.folder / "settings.json"
+    write_json(path, json.loads(path.read_text()) | {"gone": 1})
+    assert earlier_runs(params) == []
