@@ -10,9 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from simt.corpus.alignments import Links
 from simt.errors import SimtError
 from simt.instances import Instance, word_ends
+from simt.scoring.quality import Counts
 from simt.scoring.scores import Score, make_signature
 
 
@@ -51,6 +54,17 @@ def satisfied_alignments(
         sentences=len(instances),
         empty=sum(not sentence for sentence in verdicts),
     )
+
+
+def alignment_counts(
+    instances: Sequence[Instance],
+    links: Sequence[Links],
+    choices: AlignmentChoices | None = None,
+) -> Counts:
+    """For each sentence, how many words were satisfied and how many count: SA is their ratio."""
+    choices = choices or AlignmentChoices()
+    verdicts = [_verdicts(instance, _links_of(instance, links), choices) for instance in instances]
+    return np.array([(sum(sentence), len(sentence)) for sentence in verdicts], np.int64)
 
 
 def _links_of(instance: Instance, links: Sequence[Links]) -> Links:

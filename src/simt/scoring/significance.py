@@ -2,13 +2,14 @@
 
 Systems are compared at the same average lagging, by linear interpolation between their knob
 values (methods.md §16, pitfall 24), never at the same setting. A resample draws sentences, the
-same ones for every system, and for each system seeds; BLEU and lagging of every knob value are
-computed anew from sums over the drawn sentences, and interpolated anew.
+same ones for every system, and for each system seeds; the score (BLEU, unless the statistics say
+otherwise) and the lagging of every knob value are computed anew from sums over the drawn
+sentences, and interpolated anew.
 
 With one seed, nothing is drawn from: the interval is then about sentences only.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,13 +26,18 @@ _RESAMPLES_AT_ONCE = 250  # of 2,000 sentences: 4 MB of weights
 
 @dataclass(frozen=True, eq=False)
 class KnobStatistics:
-    """One run at one knob value, sentence by sentence."""
+    """One run at one knob value, sentence by sentence.
 
-    bleu_counts: Counts  # of BleuCounter
+    ``score_of`` turns rows of sums over sentences into scores: by default the counts are those of
+    BleuCounter.
+    """
+
+    counts: Counts | Floats
     latencies: Floats  # not a number where a sentence has none
+    score_of: Callable[[npt.NDArray[Any]], Floats] = bleu_of
 
     def __post_init__(self) -> None:
-        assert len(self.bleu_counts) == len(self.latencies)
+        assert len(self.counts) == len(self.latencies)
 
 
 Curve = Sequence[KnobStatistics]  # one seed at its knob values; wait-k: one run for each k
@@ -65,7 +71,7 @@ class PairedReader:
 
 
 def curve_points(curve: Curve, weights_RS: npt.NDArray[Any] | None = None) -> tuple[Floats, Floats]:
-    """Mean latency and BLEU at each knob value, for every row of sentence weights.
+    """Mean latency and score at each knob value, for every row of sentence weights.
 
     Shapes: R resamples, S sentences, K knob values; both results are RK. Without weights, one row
     in which every sentence counts once.
@@ -73,8 +79,8 @@ def curve_points(curve: Curve, weights_RS: npt.NDArray[Any] | None = None) -> tu
     if weights_RS is None:
         weights_RS = np.ones((1, len(curve[0].latencies)))
     latencies = [_weighted_mean(weights_RS, knob.latencies) for knob in curve]
-    bleus = [bleu_of(weights_RS @ knob.bleu_counts.astype(weights_RS.dtype)) for knob in curve]
-    return np.stack(latencies, axis=1), np.stack(bleus, axis=1)
+    scores = [knob.score_of(weights_RS @ knob.counts.astype(weights_RS.dtype)) for knob in curve]
+    return np.stack(latencies, axis=1), np.stack(scores, axis=1)
 
 
 def _weighted_mean(weights_RS: npt.NDArray[Any], values_S: Floats) -> Floats:
@@ -262,18 +268,19 @@ def compare(better: Resampled, other: Resampled, level: float = 0.95) -> list[Di
     resampled = better.resampled - other.resampled
     reached = np.flatnonzero(~np.isnan(observed))
     rows = [
-        _difference(float(better.latencies[place]), observed[place], resampled[:, place], level)
+        summarise(float(better.latencies[place]), observed[place], resampled[:, place], level)
         for place in reached
     ]
     if len(reached):
         mean = resampled[:, reached].mean(axis=1)
-        rows.append(_difference(None, observed[reached].mean(), mean, level))
+        rows.append(summarise(None, observed[reached].mean(), mean, level))
     return rows
 
 
-def _difference(
-    latency: float | None, observed: float, resampled_R: Floats, level: float
+def summarise(
+    latency: float | None, observed: float, resampled_R: Floats, level: float = 0.95
 ) -> Difference:
+    """A number with its percentile interval and p-value, by the resamples that have one."""
     known = resampled_R[~np.isnan(resampled_R)]
     low, high = _percentiles(known[:, None], level) if len(known) else (np.array([np.nan]),) * 2
     centred = np.abs(known - known.mean()) if len(known) else known

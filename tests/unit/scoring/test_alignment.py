@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from simt.corpus.alignments import Links, parse_links
 from simt.errors import SimtError
 from simt.instances import EOS_TOKEN, Instance, make_instance
-from simt.scoring.alignment import AlignmentChoices, satisfied_alignments
+from simt.scoring.alignment import AlignmentChoices, alignment_counts, satisfied_alignments
 
 Make = Callable[..., Instance]
 
@@ -42,6 +42,11 @@ EXAMPLE = forced("a b@@ c d", "x y@@ z w", [1, 2, 3, 4, 5])
 
 def test_a_word_is_satisfied_if_its_source_word_was_read() -> None:
     assert share(EXAMPLE, "0-0 1-1 2-2") == pytest.approx(2 / 3)  # y begins before c was read
+
+
+def test_counts_are_the_satisfied_words_and_those_that_count() -> None:
+    links = [parse_links("0-0 1-1 2-2", 0, "here")]
+    assert alignment_counts([EXAMPLE], links).tolist() == [[2, 3]]
 
 
 def test_the_furthest_of_several_links_counts() -> None:

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from simt.errors import SimtError
-from simt.scoring.confidence import States, correlate, correlation_scores
+from simt.scoring.confidence import (
+    States,
+    correlate,
+    correlation_of,
+    correlation_scores,
+    correlation_sums,
+)
 
 # Few values, so that there are ties.
 samples = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=30)
@@ -99,3 +105,19 @@ def test_correlations_are_scores_with_signatures() -> None:
     ]
     assert scores[2].signature.startswith("kendall-tau-b|over:states|")
     assert [score.value for score in scores] == pytest.approx([1.0, 1.0, 1.0])
+
+
+def test_sums_of_sentences_give_pearsons_r_of_any_choice_of_them() -> None:
+    rng = np.random.default_rng(3)
+    states = [4, 7, 5]
+    x = rng.normal(size=16)
+    y = x + rng.normal(size=16)
+    sums = correlation_sums(x, y, states)
+    twice_the_first_and_the_last = [*range(4), *range(4), *range(11, 16)]
+    expected = np.corrcoef(x[twice_the_first_and_the_last], y[twice_the_first_and_the_last])[0, 1]
+    assert correlation_of(2 * sums[0] + sums[2])[0] == pytest.approx(expected)
+
+
+def test_states_that_never_vary_have_no_correlation() -> None:
+    sums = correlation_sums(np.ones(4), np.arange(4.0), [2, 2])
+    assert correlation_of(sums.sum(axis=0))[0] == 0.0

@@ -223,7 +223,7 @@ def test_a_system_does_not_differ_from_itself() -> None:
 
 def with_latencies_of(timed: System, system: System) -> System:
     curves = zip(system[0], timed[0], strict=True)
-    return [[KnobStatistics(knob.bleu_counts, other.latencies) for knob, other in curves]]
+    return [[KnobStatistics(knob.counts, other.latencies) for knob, other in curves]]
 
 
 def test_a_clear_difference_is_significant_and_a_small_one_is_not() -> None:
