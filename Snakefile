@@ -22,6 +22,7 @@ rule runs:
 rule points:
     input:
         [point.marker for point in study_points(PARAMS, STUDY)],
+        [point.folder / THEATRE_FILE for point in staged_points(PARAMS, STUDY)],
 
 
 rule paper:

@@ -18,6 +18,7 @@ from simt.runs import (
     CORPUS_FOLDERS,
     SCORING_FILE,
     SETTINGS_FILE,
+    THEATRE_FILE,
     Point,
     Run,
     corpus_folder,
@@ -27,6 +28,7 @@ from simt.runs import (
     point_settings,
     read_settings,
     run_settings,
+    staged_points,
     start_run,
     study_points,
     study_runs,
@@ -86,6 +88,9 @@ def study_steps(params: Params, study_name: str) -> list[Step]:
         for point in study_points(params, study)
         for step in _point_steps(params, point, runs[point.run], estimators.get(point.run.pair))
     ]
+    points += [
+        _states_step(params, point, runs[point.run]) for point in staged_points(params, study)
+    ]
     of_pairs = [step for steps in corpora.values() for step in steps]
     return [*of_pairs, *estimators.values(), *runs.values(), *points]
 
@@ -118,6 +123,11 @@ def _point_steps(params: Params, point: Point, run: Step, estimator: Step | None
     scoring = params.scoring_settings(point.run.pair)
     name, needs = f"{point} scores", (decoding, *([estimator] if estimator else []))
     return [decoding, Step("points", name, point.folder, scoring, needs, SCORING_FILE)]
+
+
+def _states_step(params: Params, point: Point, run: Step) -> Step:
+    choice = params.paper.theatre.choice
+    return Step("points", f"{point} states", point.folder, choice, (run,), THEATRE_FILE)
 
 
 def _differences(found: Any, wanted: Any, path: str = "") -> Iterator[str]:

@@ -218,6 +218,7 @@ def _add_point_steps(commands: "Commands") -> None:
     for name, command, says in (
         ("decode", _decode, "translate a split with a run, at all knob values"),
         ("confidences", _confidences, "compare confidence and correctness in every state"),
+        ("states", _states, "the confidence of every state of the theatre's sentences"),
         ("score", _score, "every score of the instances of a point"),
         ("estimator", _estimator, "train the quality estimator of a toy pair"),
     ):
@@ -228,7 +229,7 @@ def _add_point_steps(commands: "Commands") -> None:
         )
         parser.add_argument("--to", required=True, type=Path, metavar="FOLDER")
         parser.add_argument("--threads", type=int, default=1, help="of the CPU")
-        if name in ("decode", "confidences"):
+        if name in ("decode", "confidences", "states"):
             parser.add_argument("--run", required=True, type=Path, metavar="FOLDER")
         if name == "score":
             parser.add_argument("--split", required=True)
@@ -253,6 +254,17 @@ def _confidences(options: argparse.Namespace) -> None:
     settings = PointSettings.model_validate_json(options.settings)
     look_at_states(settings, options.run, options.corpus, options.to)
     _finish(options.to, settings)
+
+
+def _states(options: argparse.Namespace) -> None:
+    from simt.decoding import show_states
+    from simt.runs import THEATRE_FILE
+    from simt.settings import SentenceChoice
+
+    _use_threads(options.threads)
+    choice = SentenceChoice.model_validate_json(options.settings)
+    show_states(choice, options.run, options.corpus, options.to)
+    _finish(options.to, choice, THEATRE_FILE)
 
 
 def _score(options: argparse.Namespace) -> None:

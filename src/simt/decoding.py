@@ -4,9 +4,10 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from simt.atomic import write_json
+from simt.atomic import atomic_file, write_json
 from simt.corpus.bpe import Encoder, open_vocabularies
 from simt.corpus.ids import EncodedSplit, Vocabulary
+from simt.corpus.showcase import aligned_sentences, choose_sentences
 from simt.corpus.text import Tokeniser, target_tokeniser
 from simt.instances import (
     EOS_TOKEN,
@@ -21,11 +22,12 @@ from simt.model.transformer import Transformer
 from simt.pairs import PrepareSettings
 from simt.params import Knob
 from simt.scoring.confidence import States, correlate, correlation_scores
-from simt.settings import PointSettings, RunSettings
+from simt.settings import PointSettings, RunSettings, SentenceChoice
 from simt.simulation import Translation, simulate, state_confidences
 from simt.training.run import open_model
 
 CONFIDENCE_FILE = "confidence.json"
+STATES_FILE = "states.jsonl"
 
 
 def decode_point(settings: PointSettings, run: Path, corpus: Path, to: Path) -> None:
@@ -130,6 +132,24 @@ def look_at_states(settings: PointSettings, run: Path, corpus: Path, to: Path) -
         states.add(found.confidence_NM.ravel(), found.probability_NM.ravel())
     scores = correlation_scores(correlate(*states.arrays()))
     write_json(to / CONFIDENCE_FILE, {score.name: score.as_json() for score in scores})
+
+
+def show_states(choice: SentenceChoice, run: Path, corpus: Path, to: Path) -> None:
+    """Write states.jsonl: the confidence of every state of some aligned sentences.
+
+    A line is a sentence, a row of its grid a target token. The numbers are thousandths, cut off and
+    not rounded: one reaches a threshold in thousandths if and only if the confidence does.
+    """
+    _, model = _open_run(run, corpus)
+    chosen = choose_sentences(aligned_sentences(corpus / "text"), choice)
+    sentences = EncodedSplit.open(corpus / "bpe", "aligned")
+    sources, targets = zip(*(sentences[number] for number in chosen), strict=True)
+    found = state_confidences(model, sources, targets, title=str(run))
+    grids = {one.index: (1000 * one.confidence_NM).astype(int).tolist() for one in found}
+    with atomic_file(to / STATES_FILE) as stream:
+        for place, number in enumerate(chosen):
+            line = {"index": number, "confidence": grids[place]}
+            stream.write(json.dumps(line, separators=(",", ":")) + "\n")
 
 
 def _open_run(run: Path, corpus: Path) -> tuple[Method, Transformer]:

@@ -31,6 +31,7 @@ from simt.settings import (
     MethodSettings,
     ModelSettings,
     ScoringSettings,
+    SentenceChoice,
     Settings,
     Share,
     TrainingSettings,
@@ -115,11 +116,18 @@ class Drawing(Settings):
     runs: dict[str, tuple[str, ...] | Literal["all"]]
 
 
+class Theatre(Drawing):
+    """What the report shows word by word: which runs, and on which sentences."""
+
+    choice: SentenceChoice
+
+
 class Paper(Settings):
-    """The figures and tables of the paper, by name."""
+    """The figures and tables of the paper, by name, and the theatre of the report."""
 
     figures: dict[Name, Drawing]
     tables: dict[Name, Drawing]
+    theatre: Theatre
 
 
 @dataclass(frozen=True)
@@ -407,11 +415,13 @@ class _Checker:
 
     def _check_drawings(self, paper: Paper) -> None:
         """Figures and tables show variants that exist."""
-        for kind, drawings in (("figures", paper.figures), ("tables", paper.tables)):
-            for name, drawing in drawings.items():
-                for method, variants in drawing.runs.items():
-                    listed = () if variants == "all" else variants
-                    self._check_variants(f"paper.{kind}.{name}.runs.{method}", method, listed)
+        drawings: dict[str, Drawing] = {"theatre": paper.theatre}
+        drawings |= {f"figures.{name}": drawing for name, drawing in paper.figures.items()}
+        drawings |= {f"tables.{name}": drawing for name, drawing in paper.tables.items()}
+        for place, drawing in drawings.items():
+            for method, variants in drawing.runs.items():
+                listed = () if variants == "all" else variants
+                self._check_variants(f"paper.{place}.runs.{method}", method, listed)
 
     def _check_variants(self, path: str, method: str, variants: tuple[str, ...]) -> None:
         """The method and each variant exist, once."""

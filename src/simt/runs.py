@@ -22,6 +22,7 @@ from simt.settings import (
 RESULTS = Path("results")
 SETTINGS_FILE = "settings.json"  # written last in each folder: it is there only when all is
 SCORING_FILE = "scoring.json"  # the same for the scores beside the instances of a point
+THEATRE_FILE = "theatre.json"  # and for the states that the report's theatre shows
 
 CorpusStep = Literal["fetch", "prepare", "bpe"]
 CORPUS_FOLDERS: dict[CorpusStep, str] = {"fetch": "raw", "prepare": "text", "bpe": "bpe"}
@@ -199,9 +200,19 @@ def _is_drawn(run: Run, drawing: Drawing) -> bool:
 
 
 def study_points(params: Params, study: Study) -> list[Point]:
-    """Every decoding that some figure or table of the study needs."""
-    drawings = [*params.paper.figures.values(), *params.paper.tables.values()]
+    """Every decoding that some figure or table of the study needs, or the theatre."""
+    paper = params.paper
+    drawings = [*paper.figures.values(), *paper.tables.values(), paper.theatre]
     return sorted({point for one in drawings for point in decoded_points(params, study, one)})
+
+
+def staged_points(params: Params, study: Study) -> list[Point]:
+    """The points of which the theatre shows every state: their models have a confidence."""
+    return [
+        point
+        for point in decoded_points(params, study, params.paper.theatre)
+        if METHOD_SETTINGS[point.run.method].has_confidence
+    ]
 
 
 def decoded_points(params: Params, study: Study, drawing: Drawing) -> list[Point]:

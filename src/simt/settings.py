@@ -308,6 +308,13 @@ class RunSettings(Settings):
     start_from: str | None  # method/variant of the same pair and seed
 
 
+class SentenceChoice(Settings):
+    """The argument of ``simt states``: which aligned sentences the report puts on its stage."""
+
+    sentences: Count
+    max_source_words: Count  # a longer one does not fit on a phone
+
+
 class PointSettings(Settings):
     """The argument of ``simt decode``: one run on one split at all its knob values.
 

@@ -14,6 +14,7 @@ from simt.runs import (
     drawing_points,
     point_settings,
     run_settings,
+    staged_points,
     start_run,
     study_points,
     study_runs,
@@ -76,6 +77,13 @@ def test_figure_shows_all_variants_where_it_says_so() -> None:
 def test_pair_without_gold_alignments_is_not_decoded_on_them() -> None:
     points = study_points(PARAMS, PARAMS.studies["multi30k"])
     assert "aligned" not in {point.split for point in points}
+
+
+def test_theatre_shows_every_state_of_models_that_have_a_confidence() -> None:
+    points = staged_points(PARAMS, PARAMS.studies["tiny"])
+    assert {str(point) for point in points} == {
+        "tiny-deen/sm2/uni/seed1/aligned", "tiny-deen/sm2/bi/seed1/aligned"
+    }  # fmt: skip
 
 
 def test_fetch_is_told_every_file_that_a_split_reads() -> None:

@@ -10,6 +10,7 @@ from simt.paper import FIGURES, TABLES
 from simt.params import load_params
 from simt.runs import (
     SETTINGS_FILE,
+    THEATRE_FILE,
     Point,
     Run,
     corpus_folder,
@@ -18,6 +19,7 @@ from simt.runs import (
     point_settings,
     run_settings,
     shown_files,
+    staged_points,
     start_files,
     study_points,
     study_runs,

@@ -55,6 +55,23 @@ rule confidences:
         " --to $(dirname {output.settings}) --threads {threads} 2>&1 | tee {log}"
 
 
+rule states:
+    input:
+        rules.train.output.settings,
+    output:
+        settings="results/points/{pair}/{method}/{variant}/seed{seed}/aligned/theatre.json",
+        states="results/points/{pair}/{method}/{variant}/seed{seed}/aligned/states.jsonl",
+    log:
+        "logs/states/{pair}/{method}/{variant}/seed{seed}/aligned.log",
+    conda:
+        "../../environment.yml"
+    params:
+        settings=PARAMS.paper.theatre.choice.as_json(),
+    shell:
+        "simt states --settings {params.settings:q} --corpus results/corpora/{wildcards.pair} --run $(dirname {input})"
+        " --to $(dirname {output.settings}) --threads {threads} 2>&1 | tee {log}"
+
+
 rule score:
     input:
         instances=rules.decode.output.instances,

@@ -9,6 +9,7 @@ import torch
 from simt.corpus.ids import EOS
 from simt.methods import METHODS, State
 from simt.model.transformer import Transformer
+from simt.settings import METHOD_SETTINGS
 from simt.simulation import ConfidentModel, StateConfidences, confidences, state_confidences
 from tests.samples.settings import lively, make_method, make_model
 from tests.samples.simulation import random_sentences
@@ -60,5 +61,10 @@ def test_states_do_not_depend_on_the_batch(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_only_sm2_has_a_confidence(name: str) -> None:
-    assert isinstance(make_model(make_method(name)), ConfidentModel) == (name == "sm2")
+def test_method_has_a_confidence_if_its_settings_say_so(name: str) -> None:
+    is_confident = isinstance(make_model(make_method(name)), ConfidentModel)
+    assert is_confident == METHOD_SETTINGS[name].has_confidence
+
+
+def test_only_sm2_has_a_confidence() -> None:
+    assert [name for name in METHODS if METHOD_SETTINGS[name].has_confidence] == ["sm2"]
