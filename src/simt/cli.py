@@ -45,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_corpus_steps(commands)
     _add_train(commands)
     _add_point_steps(commands)
+    _add_file_commands(commands)
     _add_bench(commands)
     return parser
 
@@ -219,7 +220,7 @@ def _add_point_steps(commands: "Commands") -> None:
         ("decode", _decode, "translate a split with a run, at all knob values"),
         ("confidences", _confidences, "compare confidence and correctness in every state"),
         ("states", _states, "the confidence of every state of the theatre's sentences"),
-        ("score", _score, "every score of the instances of a point"),
+        ("score-point", _score_point, "every score of the instances of a point"),
         ("estimator", _estimator, "train the quality estimator of a toy pair"),
     ):
         parser = _add(commands, name, command, says)
@@ -231,7 +232,7 @@ def _add_point_steps(commands: "Commands") -> None:
         parser.add_argument("--threads", type=int, default=1, help="of the CPU")
         if name in ("decode", "confidences", "states"):
             parser.add_argument("--run", required=True, type=Path, metavar="FOLDER")
-        if name == "score":
+        if name == "score-point":
             parser.add_argument("--split", required=True)
             parser.add_argument("--models", type=Path, metavar="FOLDER", help="of COMET")
 
@@ -267,17 +268,22 @@ def _states(options: argparse.Namespace) -> None:
     _finish(options.to, choice, THEATRE_FILE)
 
 
-def _score(options: argparse.Namespace) -> None:
+def _score_point(options: argparse.Namespace) -> None:
     from simt.runs import SCORING_FILE
     from simt.scoring.points import score_point
     from simt.settings import ScoringSettings
 
     settings = ScoringSettings.model_validate_json(options.settings)
-    models = options.models or os.environ.get("SIMT_MODELS")
     score_point(
-        settings, options.split, options.corpus, options.to, Path(models) if models else None
+        settings, options.split, options.corpus, options.to, _models(options), options.threads
     )
     _finish(options.to, settings, SCORING_FILE)
+
+
+def _models(options: argparse.Namespace) -> Path | None:
+    """The folder with COMET models that are not in the Hugging Face cache."""
+    models = options.models or os.environ.get("SIMT_MODELS")
+    return Path(models) if models else None
 
 
 def _estimator(options: argparse.Namespace) -> None:
@@ -294,6 +300,86 @@ def _use_threads(threads: int) -> None:
     import torch
 
     torch.set_num_threads(threads)
+
+
+# --- the output of any system -------------------------------------------------------------------
+
+
+def _add_file_commands(commands: "Commands") -> None:
+    for name, command, says in (
+        ("score", _score, "quality and latency of a file of instances, of any system"),
+        ("latency", _latency, "latency of a file of instances under every definition in use"),
+        ("simuleval", _simuleval, "write folders that `simuleval --score-only --output` reads"),
+    ):
+        parser = _add(commands, name, command, says)
+        parser.add_argument("file", type=Path, help="one JSON object a line, as SimulEval's log")
+        parser.add_argument(
+            "--unit",
+            choices=("word", "char", "ms", "other"),
+            default="word",
+            help="what its delays are counted in",
+        )
+        if name == "simuleval":
+            parser.add_argument("--to", required=True, type=Path, metavar="FOLDER")
+        if name == "score":
+            parser.add_argument(
+                "--latency",
+                choices=("bpe_eos_hyp", "bpe_noeos_hyp", "word_ref"),
+                help="default: the paper's, bpe_eos_hyp, where the file has tokens; or word_ref",
+            )
+            parser.add_argument(
+                "--bleu-text", choices=("detokenised", "tokenised"), default="detokenised"
+            )
+            parser.add_argument(
+                "--comet", nargs="+", default=(), metavar="MODEL", help="names or folders"
+            )
+            parser.add_argument("--models", type=Path, metavar="FOLDER", help="of COMET")
+            parser.add_argument("--threads", type=int, default=1, help="of the CPU")
+            parser.add_argument("--json", type=Path, metavar="FILE", help="write the scores there")
+
+
+def _score(options: argparse.Namespace) -> None:
+    from simt.instances import read_groups
+    from simt.scoring.latency import usual_mode
+    from simt.scoring.points import score_groups
+    from simt.scoring.table import score_table
+
+    groups = read_groups(options.file, options.unit)
+    point = score_groups(
+        groups,
+        options.latency or usual_mode(groups),
+        options.bleu_text,
+        options.comet,
+        _models(options),
+        options.threads,
+        options.unit,
+    )
+    print(f"{options.file}: {point.sentences} sentences\n\n{score_table(point.scores)}")
+    for reason in point.missing.values():
+        print(f"\nleft out: {reason}")
+    if options.json:
+        write_json(options.json, point.as_json())
+
+
+def _latency(options: argparse.Namespace) -> None:
+    from simt.instances import read_groups
+    from simt.scoring.latency import latency_table
+    from simt.scoring.table import score_table
+
+    groups = read_groups(options.file, options.unit)
+    tables = {knob: latency_table(group, options.unit) for knob, group in groups.items()}
+    sentences = len(next(iter(groups.values())))
+    rows = {knob: table.rows for knob, table in tables.items()}
+    print(f"{options.file}: {sentences} sentences\n\n{score_table(rows)}")
+    for reason in dict.fromkeys(one for table in tables.values() for one in table.missing):
+        print(f"\nleft out: {reason}")
+
+
+def _simuleval(options: argparse.Namespace) -> None:
+    from simt.instances import read_groups, write_simuleval_logs
+
+    for log in write_simuleval_logs(read_groups(options.file, options.unit), options.to).values():
+        print(log.parent)
 
 
 # --- bench --------------------------------------------------------------------------------------

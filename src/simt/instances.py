@@ -29,7 +29,7 @@ is_forced            true where the reference was forced: no quality can be scor
 ==================== =============================================================================
 
 A file may hold several knob values, in any order; a sentence occurs once for each. SimulEval would
-keep only the last of them: ``write_simuleval_logs`` gives it one folder for each knob value.
+keep only the last of them: `simt simuleval` gives it one folder for each knob value.
 """
 
 import json
@@ -493,11 +493,13 @@ def read_groups(path: Path, unit: Unit = "word") -> dict[Knob | None, list[Insta
 def write_simuleval_logs(
     groups: dict[Knob | None, list[Instance]], folder: Path
 ) -> dict[Knob | None, Path]:
-    """An ``instances.log`` for each knob value, each in a folder for `simuleval --score-only`."""
+    """A folder for each knob value that `simuleval --score-only --output` reads."""
     logs: dict[Knob | None, Path] = {}
     for knob, instances in groups.items():
         name = f"{knob:g}" if isinstance(knob, int | float) else str(knob or "all")
         logs[knob] = folder / name / "instances.log"
         with atomic_file(logs[knob]) as stream:
             stream.writelines(f"{instance.as_simuleval()}\n" for instance in instances)
+        with atomic_file(logs[knob].with_name("config.yaml")) as stream:
+            stream.write("source_type: text\ntarget_type: text\n")
     return logs

@@ -89,5 +89,5 @@ rule score:
             f"--models {Path(input.estimator[0]).parent}" if input.estimator else ""
         ),
     shell:
-        "simt score --settings {params.settings:q} --corpus results/corpora/{wildcards.pair} --split {wildcards.split}"
+        "simt score-point --settings {params.settings:q} --corpus results/corpora/{wildcards.pair} --split {wildcards.split}"
         " --to $(dirname {output.settings}) {params.models} --threads {threads} 2>&1 | tee {log}"

@@ -18,11 +18,11 @@ Degenerate sentences, in every definition:
 - SimulEval counts an empty reference as one word, and one more word for each extra blank.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import isnan, nan
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from simt.errors import SimtError
 from simt.instances import Instance, Number, Unit
@@ -302,7 +302,7 @@ class LatencyTable(NamedTuple):
 
 
 def latency_table(instances: Sequence[Instance], unit: Unit = "word") -> LatencyTable:
-    """Every metric under every definition, each signature once."""
+    """Every metric under every definition, each signature once, those of a metric together."""
     rows: dict[str, Score] = {}
     missing: dict[str, None] = {}
     for definition in DEFINITIONS:
@@ -312,7 +312,9 @@ def latency_table(instances: Sequence[Instance], unit: Unit = "word") -> Latency
             continue
         for score in latency_scores(instances, definition, unit):
             rows.setdefault(score.signature, score)
-    return LatencyTable(list(rows.values()), list(missing))
+    in_order = [metric.name for metric in METRICS]
+    by_metric = sorted(rows.values(), key=lambda row: in_order.index(row.signature.split("|")[0]))
+    return LatencyTable(by_metric, list(missing))
 
 
 def point_latencies(instances: Sequence[Instance], mode: Mode, unit: Unit = "word") -> list[Score]:
@@ -330,6 +332,13 @@ def point_latencies(instances: Sequence[Instance], mode: Mode, unit: Unit = "wor
     if why_not(instances, aware) is None:
         scores += latency_scores(instances, aware, unit)[:1]
     return scores
+
+
+def usual_mode(groups: Mapping[Any, Sequence[Instance]]) -> Mode:
+    """The paper's definition where every sentence has tokens, and SimulEval's elsewhere."""
+    mode: Mode = "bpe_eos_hyp"
+    has_tokens = all(why_not(group, MODES[mode]) is None for group in groups.values())
+    return mode if has_tokens else "word_ref"
 
 
 def main_column(mode: Mode, unit: Unit = "word") -> str:

@@ -1,4 +1,4 @@
-"""All scores of a point: what `simt score` writes beside the instances.
+"""All scores of a point: what `simt score-point` writes beside the instances.
 
 The file has one entry for each knob value with every score by name, and says once what is missing
 and why::
@@ -22,9 +22,9 @@ from simt.instances import INSTANCES_FILE, Instance, Unit, read_groups
 from simt.params import Knob
 from simt.scoring.alignment import satisfied_alignments
 from simt.scoring.comet import CometUnavailable, column, comet_scores
-from simt.scoring.latency import MODES, main_column, point_latencies, why_not
+from simt.scoring.latency import MODES, Mode, main_column, point_latencies, why_not
 from simt.scoring.lengths import length_groups, sentence_lengths
-from simt.scoring.quality import quality_scores
+from simt.scoring.quality import BleuText, quality_scores
 from simt.scoring.scores import Score
 from simt.settings import ScoringSettings
 
@@ -59,7 +59,8 @@ class PointScores:
 
 def score_groups(
     groups: Groups,
-    settings: ScoringSettings,
+    mode: Mode,
+    bleu_text: BleuText,
     comet_models: Sequence[str] = (),
     models: Path | None = None,
     threads: int | None = None,
@@ -71,14 +72,13 @@ def score_groups(
     on the hub or paths; ``models`` is where else to look for them.
     """
     everything = [instance for group in groups.values() for instance in group]
-    mode = settings.latency
     reason = why_not(everything, MODES[mode])
     if reason is not None:
         raise SimtError(f"latency {mode}: {reason}; word_ref needs SimulEval's fields only")
     point = PointScores(main_column(mode, unit), len(everything) // len(groups))
     is_forced = any(instance.is_forced for instance in everything)
     for knob, instances in groups.items():
-        quality = [] if is_forced else quality_scores(instances, settings.bleu_text)
+        quality = [] if is_forced else quality_scores(instances, bleu_text)
         point.scores[knob] = quality + point_latencies(instances, mode, unit)
         point.empty_outputs[knob] = sum(not instance.prediction.strip() for instance in instances)
     if is_forced:
@@ -108,14 +108,21 @@ def _add_comet(
 
 
 def score_point(
-    settings: ScoringSettings, split: str, corpus: Path, point: Path, models: Path | None
+    settings: ScoringSettings,
+    split: str,
+    corpus: Path,
+    point: Path,
+    models: Path | None,
+    threads: int,
 ) -> None:
     """Write scores.json: every score of every knob value, and for which the sentences are long.
 
     ``models`` is a folder with COMET models that are not on the hub.
     """
     groups = read_groups(point / INSTANCES_FILE, "word")
-    scores = score_groups(groups, settings, settings.comet, models).as_json()
+    scores = score_groups(
+        groups, settings.latency, settings.bleu_text, settings.comet, models, threads
+    ).as_json()
     if split == "aligned":
         _add_alignments(scores, groups, corpus)
     else:
@@ -143,7 +150,9 @@ def _length_groups(groups: Groups, settings: ScoringSettings) -> dict[str, Any]:
             "sentences": len(places),
             "mean_length": mean,
             "unit": settings.length_unit,
-            "points": score_groups(_only(groups, places), settings).as_json()["points"],
+            "points": score_groups(
+                _only(groups, places), settings.latency, settings.bleu_text
+            ).as_json()["points"],
         }
         for name, places, mean in parts
     }

@@ -9,17 +9,11 @@ import pytest
 from simt.errors import SimtError
 from simt.instances import Instance, group_by_knob
 from simt.scoring.points import score_groups
-from simt.settings import EstimatorSettings, ScoringSettings
 
 Make = Callable[..., Instance]
 
-SETTINGS = ScoringSettings(
-    bleu_text="detokenised",
-    latency="bpe_eos_hyp",
-    length_unit="source_word",
-    comet=(),
-    estimator=EstimatorSettings(seed=1, pairs=50),
-)
+PAPER = ("bpe_eos_hyp", "detokenised")
+SIMULEVAL = ("word_ref", "detokenised")
 
 
 def test_a_point_has_every_score_for_each_knob(make_tokens: Make) -> None:
@@ -28,7 +22,7 @@ def test_a_point_has_every_score_for_each_knob(make_tokens: Make) -> None:
         for knob, delays in ((1, [1, 2, 3]), ("full", [3, 3, 3]))
         for index, target in enumerate(("x y", "z w"))
     ]
-    point = score_groups(group_by_knob(instances), SETTINGS).as_json()
+    point = score_groups(group_by_knob(instances), *PAPER).as_json()
     assert [entry["knob"] for entry in point["points"]] == [1.0, "full"]
     first, full = (entry["scores"] for entry in point["points"])
     assert first["al_token"]["value"] == pytest.approx(1.0)
@@ -42,14 +36,14 @@ def test_a_point_has_every_score_for_each_knob(make_tokens: Make) -> None:
 def test_a_missing_model_leaves_the_rest_scored(make_tokens: Make, tmp_path: Path) -> None:
     groups = group_by_knob([make_tokens("a b", "x y", [1, 2, 3])])
     model = "Unbabel/wmt22-cometkiwi-da-that-nobody-has"
-    point = score_groups(groups, SETTINGS, [model], tmp_path)
+    point = score_groups(groups, *PAPER, [model], tmp_path)
     assert {score.name for score in point.scores[None]} >= {"bleu", "al_token"}
     assert "not on this machine" in point.missing[f"comet:{model}"]
 
 
 def test_forced_references_have_latency_only(make_tokens: Make) -> None:
     groups = group_by_knob([make_tokens("a b", "x y", [1, 2, 3], is_forced=True)])
-    point = score_groups(groups, SETTINGS, ["never/asked"])
+    point = score_groups(groups, *PAPER, ["never/asked"])
     assert "al_token" in {score.name for score in point.scores[None]}
     assert "bleu" not in {score.name for score in point.scores[None]}
     assert set(point.missing) == {"bleu"}
@@ -57,8 +51,7 @@ def test_forced_references_have_latency_only(make_tokens: Make) -> None:
 
 def test_empty_outputs_are_counted_beside_the_scores(make_words: Make) -> None:
     groups = group_by_knob([make_words([1, 2], 2, 2), make_words([], 2, 2, index=1)])
-    settings = SETTINGS.model_copy(update={"latency": "word_ref"})
-    (entry,) = score_groups(groups, settings).as_json()["points"]
+    (entry,) = score_groups(groups, *SIMULEVAL).as_json()["points"]
     assert (entry["sentences"], entry["empty_outputs"]) == (2, 1)
     assert entry["scores"]["bleu"]["empty"] == 0
     assert entry["scores"]["al_word"]["empty"] == 1
@@ -66,8 +59,7 @@ def test_empty_outputs_are_counted_beside_the_scores(make_words: Make) -> None:
 
 def test_another_systems_file_is_scored_in_words(make_words: Make) -> None:
     groups = group_by_knob([make_words([1, 2], 2, 2)])
-    settings = SETTINGS.model_copy(update={"latency": "word_ref"})
-    point = score_groups(groups, settings)
+    point = score_groups(groups, *SIMULEVAL)
     assert {score.name for score in point.scores[None]} >= {"bleu", "al_word", "laal_word"}
     with pytest.raises(SimtError, match="word_ref needs SimulEval's fields only"):
-        score_groups(groups, SETTINGS)
+        score_groups(groups, *PAPER)

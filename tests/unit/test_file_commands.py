@@ -1,0 +1,88 @@
+"""`simt score` and `simt latency`: the output of any system, scored by name of its file."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simt.cli import main
+
+# Four words read and written one by one: lags are 1, 1, 1, 1 and AL is 1.
+SENTENCE = {
+    "index": 0,
+    "source": "eins zwei drei vier",
+    "source_length": 4,
+    "prediction": "one two three four",
+    "prediction_length": 4,
+    "reference": "one two three four",
+    "delays": [1, 2, 3, 4],
+    "elapsed": [0, 0, 0, 0],
+}
+
+
+def write(path: Path, *sentences: dict[str, Any]) -> str:
+    path.write_text("".join(f"{json.dumps(sentence)}\n" for sentence in sentences))
+    return str(path)
+
+
+def row(said: str, start: str) -> list[str]:
+    (line,) = [line for line in said.splitlines() if line.startswith(start)]
+    return line.split()[1:]
+
+
+def test_score_prints_quality_and_latency_of_another_systems_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["score", write(tmp_path / "log", SENTENCE)]) == 0
+    said = capsys.readouterr().out
+    assert row(said, "bleu|text:detokenised|nrefs:1|case:mixed") == ["100.000"]
+    assert row(said, "AL|unit:word|eos:no|length:ref") == ["1.000"]
+
+
+def test_score_writes_what_it_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "scores.json"
+    assert main(["score", write(tmp_path / "log", SENTENCE), "--json", str(file)]) == 0
+    (point,) = json.loads(file.read_text())["points"]
+    assert point["scores"]["al_word"]["value"] == 1.0
+
+
+def test_score_says_what_a_missing_comet_model_needs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = "nobody/has-this"
+    assert main(["score", write(tmp_path / "log", SENTENCE), "--comet", model]) == 0
+    assert f"left out: COMET model {model} is not on this machine" in capsys.readouterr().out
+
+
+def test_latency_puts_definitions_and_knobs_side_by_side(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The whole source first: AL is its length, under every definition.
+    late = SENTENCE | {"delays": [4, 4, 4, 4], "knob": "full"}
+    early = SENTENCE | {"knob": 1.0}
+    assert main(["latency", write(tmp_path / "log", early, late)]) == 0
+    said = capsys.readouterr().out
+    assert row(said, "AL|unit:word|eos:no|length:ref") == ["1.000", "4.000"]
+    assert row(said, "AL|unit:word|eos:no|length:hyp") == ["1.000", "4.000"]
+    assert "left out: no latency in tokens: not every sentence has token_delays" in said
+
+
+def test_latency_says_how_many_sentences_have_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    silent = SENTENCE | {"index": 1, "prediction": "", "delays": [], "elapsed": []}
+    silent["prediction_length"] = 0
+    assert main(["latency", write(tmp_path / "log", SENTENCE, silent)]) == 0
+    found = row(capsys.readouterr().out, "AL|unit:word|eos:no|length:ref")
+    assert found == ["1.000", *"(1 left out: nothing written)".split()]
+
+
+@pytest.mark.parametrize("command", ["score", "latency"])
+def test_a_broken_line_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    file = tmp_path / "log"
+    file.write_text(f"{json.dumps(SENTENCE)}\n{{\n")
+    assert main([command, str(file)]) == 1
+    assert f"{file}, line 2: not JSON" in capsys.readouterr().err
