@@ -1,8 +1,12 @@
 """What tests of several rooms need."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from selenium.webdriver import Chrome
+
+from tests.samples.browser import open_browser
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -14,6 +18,13 @@ def shared_corpora() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real text: {folder} is not there")
     return folder
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+    """Chromium, to be pointed at a page with ``browser.get``; see ``tests.samples.browser``."""
+    with open_browser(tmp_path_factory.mktemp("browser")) as opened:
+        yield opened
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
