@@ -407,6 +407,15 @@ def _add_bench(commands: "Commands") -> None:
     train.add_argument("--no-memory", action="store_true", help="leave out the peak memory")
     train.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there too")
 
+    decode = _add(benches, "decode", _bench_decode, "sentences a second, in batches and alone")
+    decode.add_argument("--params", type=Path, default=Path("params.yaml"), metavar="FILE")
+    decode.add_argument("--pair", default="toy-deen", help="whose settings to take")
+    decode.add_argument("--size", metavar="MODEL", help="of params.yaml, not the pair's")
+    decode.add_argument("--runs", nargs="+", metavar="METHOD/VARIANT", help="default: each method")
+    decode.add_argument("--words", type=int, default=1000, metavar="N", help="in the vocabulary")
+    decode.add_argument("--repeats", type=int, default=5, metavar="N", help="turns of each")
+    decode.add_argument("--threads", type=int, default=1, help="of the CPU")
+
 
 def _bench_corpus(options: argparse.Namespace) -> None:
     import tempfile
@@ -444,3 +453,20 @@ def _bench_train(options: argparse.Namespace) -> None:
             print(reports[-1].text(), flush=True)
     if options.json:
         write_json(options.json, [report.as_dict() for report in reports])
+
+
+def _bench_decode(options: argparse.Namespace) -> None:
+    from simt.params import load_params
+    from simt.simulation.bench import HEAD, RUNS, bench_decoding
+
+    _use_threads(options.threads)
+    print(HEAD)
+    for speed in bench_decoding(
+        load_params(options.params),
+        options.pair,
+        options.size,
+        options.runs or RUNS,
+        options.words,
+        options.repeats,
+    ):
+        print(speed.text(), flush=True)

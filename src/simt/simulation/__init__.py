@@ -1,6 +1,5 @@
 """The READ/WRITE loop, batched: model + policy + source -> tokens with their delays."""
 
-from simt.simulation.bench import bench_decode
 from simt.simulation.confidences import ConfidentModel, StateConfidences, state_confidences
 from simt.simulation.loop import simulate
 from simt.simulation.translations import Action, Translation
@@ -10,7 +9,6 @@ __all__ = [
     "ConfidentModel",
     "StateConfidences",
     "Translation",
-    "bench_decode",
     "simulate",
     "state_confidences",
 ]

@@ -1,56 +1,121 @@
-"""How fast sentences are decoded, by their length and the size of a batch."""
+"""How fast sentences are decoded: by method, length, and how many are decoded together."""
 
-import statistics
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
 
 import torch
 
 from simt.corpus.ids import EOS, SPECIALS
-from simt.methods import Knob, Method, Policy
-from simt.model.transformer import Transformer
-from simt.settings import DecodingSettings
+from simt.errors import SimtError
+from simt.methods import METHODS, Knob, Method, Policy
+from simt.model.transformer import Transformer, Vocabulary
+from simt.params import Params
+from simt.runs import Run, run_settings
+from simt.settings import METHOD_SETTINGS, DecodingSettings
 from simt.simulation.loop import BATCH_SENTENCES, simulate
 
+RUNS = ("offline/bi", "waitk/k3", "multipath/uni", "itst/uni", "hmt/l2-k4", "sm2/uni", "sm2/bi")
+SOURCE_TOKENS = (10, 20, 40, 80)
 _SEED = 0
 
 
-def bench_decode(
-    method: Method,
-    model: Transformer,
+@dataclass(frozen=True)
+class Speed:
+    """Sentences a second of one run at one length: alone, and in batches.
+
+    ``gain`` has the median, the smallest and the largest ratio of both over all repetitions.
+    """
+
+    run: str
+    knob: Knob
+    source_tokens: int
+    one_by_one: float
+    batched: float
+    gain: tuple[float, float, float]
+
+    def text(self) -> str:
+        """A row of the table under ``HEAD``."""
+        knob = self.knob if isinstance(self.knob, str) else f"{self.knob:g}"
+        middle, low, high = self.gain
+        return (
+            f"{self.run:<14} {knob:>5} {self.source_tokens:>7} {self.one_by_one:>11.1f} "
+            f"{self.batched:>9.1f}   {middle:.1f} [{low:.1f}, {high:.1f}]"
+        )
+
+
+HEAD = (
+    f"{'run':<14} {'knob':>5} {'tokens':>7} {'one by one':>11} {'batched':>9}   gain [min, max]\n"
+    f"{'':<28} sentences a second; batches of {BATCH_SENTENCES}"
+)
+
+
+def bench_decoding(
+    params: Params, pair: str, size: str | None, names: Sequence[str], words: int, repetitions: int
+) -> Iterator[Speed]:
+    """The speed of each run such as ``sm2/bi``, at the middle of its knob values."""
+    for name in names:
+        method, model, knob = _untrained(params, pair, size, name, words)
+        policy = method.policy(model, knob)
+        for tokens in SOURCE_TOKENS:
+            yield measure_speed(name, knob, policy, model, tokens, repetitions)
+
+
+def measure_speed(
+    name: str,
     knob: Knob,
-    *,
-    source_tokens: Sequence[int] = (10, 20, 40, 80),
-    batch_sentences: Sequence[int] = (1, 16, BATCH_SENTENCES),
-    repetitions: int = 3,
-) -> list[dict[str, Any]]:
-    """One row for each length and size of a batch: sentences a second, median and extremes.
+    policy: Policy,
+    model: Transformer,
+    tokens: int,
+    repetitions: int,
+    sentences: int = BATCH_SENTENCES,
+    alone: int = 8,
+) -> Speed:
+    """One row: ``sentences`` in one batch against some of them one by one, in turns.
 
     The sentences are random, and random references of the same length are forced, so that it is
     known how much is read and written, whatever the model has learned.
     """
-    policy = method.policy(model, knob)
-    rows = []
-    for tokens in source_tokens:
-        for batch in batch_sentences:
-            sentences = max(4, min(batch, BATCH_SENTENCES))
-            speeds = sorted(
-                sentences / _seconds(policy, model, sentences, tokens, batch)
-                for _ in range(repetitions)
-            )
-            rows.append(
-                {
-                    "knob": knob,
-                    "source_tokens": tokens,
-                    "batch_sentences": batch,
-                    "sentences_per_second": round(statistics.median(speeds), 1),
-                    "slowest": round(speeds[0], 1),
-                    "fastest": round(speeds[-1], 1),
-                    "repetitions": repetitions,
-                }
-            )
-    return rows
+    turns = [
+        (
+            alone / _seconds(policy, model, alone, tokens, 1),
+            sentences / _seconds(policy, model, sentences, tokens, sentences),
+        )
+        for _ in range(repetitions)
+    ]
+    gains = [batched / single for single, batched in turns]
+    return Speed(
+        run=name,
+        knob=knob,
+        source_tokens=tokens,
+        one_by_one=median(single for single, _ in turns),
+        batched=median(batched for _, batched in turns),
+        gain=(median(gains), min(gains), max(gains)),
+    )
+
+
+def _untrained(
+    params: Params, pair: str, size: str | None, name: str, words: int
+) -> tuple[Method, Transformer, Knob]:
+    if pair not in params.pairs:
+        raise SimtError(f"params.yaml has no pair {pair!r}")
+    method_name, _, variant = name.partition("/")
+    if method_name not in params.methods or variant not in params.methods[method_name].variants:
+        raise SimtError(f"params.yaml has no run {name!r}; give a method and a variant: {RUNS[0]}")
+    if size is not None and size not in params.model:
+        raise SimtError(f"params.yaml has no model {size!r}; it has {', '.join(params.model)}")
+    settings = run_settings(params, Run(pair, method_name, variant, _SEED))
+    own = METHOD_SETTINGS[method_name].of(settings.method_settings)
+    method = METHODS[method_name](own, settings.training.label_smoothing)
+    model = method.build(
+        settings.model if size is None else params.model[size],
+        Vocabulary(words, words, is_joint=True),
+        settings.training.dropout,
+        torch.Generator().manual_seed(_SEED),
+    )
+    knobs = params.knobs(pair, method_name, variant)
+    return method, model.eval(), knobs[len(knobs) // 2]
 
 
 def _seconds(policy: Policy, model: Transformer, sentences: int, tokens: int, batch: int) -> float:
