@@ -62,7 +62,8 @@ class SplitText:
     is_gold: bool  # words are those of a gold alignment, not what stands between blanks
     sources: list[str]
     references: list[list[str]]
-    tokenised: list[tuple[str, str]]
+    tokenised_sources: list[str]
+    tokenised_references: list[list[str]]
     reference_lengths: list[int]  # in tokens, with EOS
     encoder: Encoder
     vocabulary: Vocabulary
@@ -80,16 +81,21 @@ class SplitText:
             sources = [record["source"] for record in raw]
             references = [record["references"] for record in raw]
         prepared = _prepare_settings(corpus)
+        tokeniser = target_tokeniser(prepared.text, prepared.target)
         has_no_blanks = prepared.text.source_tokeniser == "jieba"
         return cls(
             is_gold=is_gold,
             sources=sources,
             references=references,
-            tokenised=list(zip(*sides, strict=True)),
+            tokenised_sources=sides[0],
+            tokenised_references=[
+                [first, *(" ".join(tokeniser.tokenise(other)) for other in others[1:])]
+                for first, others in zip(sides[1], references, strict=True)
+            ],
             reference_lengths=EncodedSplit.open(bpe, split).target.lengths(slice(None)).tolist(),
             encoder=Encoder.open(bpe, "source"),
             vocabulary=open_vocabularies(bpe)[1],
-            tokeniser=target_tokeniser(prepared.text, prepared.target),
+            tokeniser=tokeniser,
             words=WordsOf(
                 source="tokens" if is_gold or has_no_blanks else "blanks",
                 target="tokens" if is_gold else "blanks",
@@ -99,18 +105,17 @@ class SplitText:
     def instance(self, translation: Translation, knob: Knob, ms_per_word: float) -> Instance:
         """A translation as the record that scoring reads."""
         index, ids = translation.index, translation.tokens
-        source, reference = self.tokenised[index]
         written = self.vocabulary.decode(ids)
         return make_instance(
             index=index,
             knob=knob,
             source=self.sources[index],
-            source_tokens=[*self.encoder.pieces(source), EOS_TOKEN],
+            source_tokens=[*self.encoder.pieces(self.tokenised_sources[index]), EOS_TOKEN],
             references=self.references[index],
             prediction=" ".join(written) if self.is_gold else self.tokeniser.detokenise(written),
             tokens=[*(self.vocabulary.pieces[number] for number in ids[:-1]), EOS_TOKEN],
             token_delays=translation.delays,
-            tokenised_references=[reference],
+            tokenised_references=self.tokenised_references[index],
             reference_token_length=self.reference_lengths[index],
             write_confidence=translation.write_values,
             read_confidence=translation.read_values,

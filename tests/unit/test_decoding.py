@@ -1,0 +1,47 @@
+"""From ids to instances: what is recorded beside each translation."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from simt.atomic import write_json
+from simt.corpus.ids import EncodedSplit
+from simt.decoding import SplitText
+from simt.params import load_params
+from simt.runs import corpus_settings
+from simt.simulation import Translation
+from simt.training.bench import make_corpus
+
+PARAMS = load_params(Path(__file__).parents[2] / "params.yaml")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus")
+    make_corpus(PARAMS, "tiny-deen", None, folder)
+    settings = corpus_settings(PARAMS, "tiny-deen", "prepare").as_json()
+    write_json(folder / "text" / "settings.json", json.loads(settings))
+    return folder
+
+
+def test_every_reference_is_also_recorded_in_words(corpus: Path) -> None:
+    raw = corpus / "text" / "test.raw.jsonl"
+    records = [json.loads(line) for line in raw.read_text(encoding="utf-8").splitlines()]
+    records[0]["references"].append("He's here, isn't he?")
+    raw.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+    text = SplitText.open(corpus, "test")
+    source, target = EncodedSplit.open(corpus / "bpe", "test")[0]
+    translation = Translation(
+        index=0,
+        tokens=tuple(map(int, target)),
+        delays=(len(source),) * len(target),
+        write_values=(1.0,) * len(target),
+        read_values=(None,) * len(source),
+        elapsed_s=(0.0,) * len(target),
+    )
+    instance = text.instance(translation, "full", ms_per_word=400)
+    first = (corpus / "text" / "test.target").read_text(encoding="utf-8").splitlines()[0]
+    assert instance.tokenised_references == (first, "He 's here , isn 't he ?")
+    assert instance.tokenised_prediction == first
+    assert instance.prediction == instance.reference
