@@ -30,3 +30,4 @@ rule paper:
     input:
         [f"results/paper/{PARAMS.study}/figures/{name}.pdf" for name in FIGURES],
         [f"results/paper/{PARAMS.study}/tables/{name}.tex" for name in TABLES],
+        f"results/paper/{PARAMS.study}/claims.json",

@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from simt.atomic import write_json
 from simt.errors import SimtError
@@ -66,6 +66,7 @@ def _add_study_commands(commands: "Commands") -> None:
         ("plan", _plan, "list what a study will do, what is done, what is stale and why"),
         ("check", _check, "fail unless the results of a study are those of params.yaml"),
         ("draw", _draw, "draw one figure or table of the paper from the points of a study"),
+        ("claims", _claims, "which claims of the paper hold in a study, and by which numbers"),
     ):
         parser = _add(commands, name, command, says)
         parser.add_argument("--study", help="a study of params.yaml; default: the one it names")
@@ -84,6 +85,10 @@ def _add_study_commands(commands: "Commands") -> None:
             parser.add_argument("--to", required=True, type=Path, metavar="FOLDER")
             parser.add_argument(
                 "--with-paper", action="store_true", help="lay the paper's own numbers under ours"
+            )
+        if name == "claims":
+            parser.add_argument(
+                "--to", type=Path, metavar="FOLDER", help="write claims.json and claims.md there"
             )
 
 
@@ -116,6 +121,20 @@ def _draw(options: argparse.Namespace) -> None:
     params = load_params(options.params, options.study, options.fidelity)
     draw = draw_figure if options.name in FIGURES else draw_table
     draw(options.name, params, params.study, RESULTS, options.to, options.with_paper)
+
+
+def _claims(options: argparse.Namespace) -> None:
+    from simt.paper.claims import judge_claims
+    from simt.paper.verdicts import as_text, write_ledger
+    from simt.params import load_params
+    from simt.runs import RESULTS
+
+    params = load_params(options.params, options.study, options.fidelity)
+    ledger = judge_claims(params, params.study, RESULTS)
+    if options.to:
+        write_ledger(ledger, options.to)
+    else:
+        print(as_text(ledger), end="")
 
 
 # --- from address to ids ------------------------------------------------------------------------
@@ -182,18 +201,22 @@ def _add_train(commands: "Commands") -> None:
     parser.add_argument("--corpus", required=True, type=Path, metavar="FOLDER", help="bpe/ of it")
     parser.add_argument("--start", type=Path, metavar="FOLDER", help="a run to start from")
     parser.add_argument("--to", required=True, type=Path, metavar="FOLDER")
-    parser.add_argument("--threads", type=int, default=1, help="of the CPU")
+    parser.add_argument("--threads", type=int, default=1, help="of the CPU, for all devices")
+    parser.add_argument("--devices", type=int, default=1, metavar="N", help="GPUs, a process each")
     parser.add_argument("--checkpoint-minutes", type=float, default=10, metavar="M")
 
 
 def _train(options: argparse.Namespace) -> None:
+    if options.devices > 1 and "RANK" not in os.environ:
+        _start_again_with_torchrun(options.devices)
+
     from simt.settings import RunSettings
     from simt.training.devices import Devices
     from simt.training.loop import TrainingStopped
     from simt.training.run import train_run
     from simt.training.signals import ASKS_FOR_RETRY
 
-    _use_threads(options.threads)
+    _use_threads(max(1, options.threads // max(1, options.devices)))
     settings = RunSettings.model_validate_json(options.settings)
     of_torchrun = (int(os.environ.get(key, value)) for key, value in _ALONE.items())
     devices = Devices.connect(*of_torchrun)
@@ -210,6 +233,12 @@ def _train(options: argparse.Namespace) -> None:
 
 
 _ALONE = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}
+
+
+def _start_again_with_torchrun(devices: int) -> NoReturn:
+    """Become torchrun, which starts this same command once for each device of this machine."""
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--no-python"]
+    os.execv(sys.executable, [*torchrun, f"--nproc-per-node={devices}", *sys.argv])
 
 
 # --- points -------------------------------------------------------------------------------------

@@ -1,8 +1,10 @@
 """Decoding: a run on a split at all its knob values, from model and corpus to instances."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from simt.atomic import atomic_file, write_json
 from simt.corpus.bpe import Encoder, open_vocabularies
@@ -21,13 +23,21 @@ from simt.methods import Method
 from simt.model.transformer import Transformer
 from simt.pairs import PrepareSettings
 from simt.params import Knob
-from simt.scoring.confidence import States, correlate, correlation_scores
+from simt.runs import GRID_FILE, STATES_FILE
+from simt.scoring.confidence import (
+    SUMS_FILE,
+    States,
+    correlate,
+    correlation_scores,
+    sentence_sums,
+)
 from simt.settings import PointSettings, RunSettings, SentenceChoice
-from simt.simulation import Translation, simulate, state_confidences
+from simt.simulation import StateConfidences, Translation, simulate, state_confidences
+from simt.simulation.encodings import Ids
 from simt.training.run import open_model
 
 CONFIDENCE_FILE = "confidence.json"
-STATES_FILE = "states.jsonl"
+_SHOWN_TOKENS = 9  # on a side of a grid, in a figure
 
 
 def decode_point(settings: PointSettings, run: Path, corpus: Path, to: Path) -> None:
@@ -127,16 +137,63 @@ class SplitText:
 
 
 def look_at_states(settings: PointSettings, run: Path, corpus: Path, to: Path) -> None:
-    """Write confidence.json: does the confidence of a state follow its correctness?"""
-    _, model = _open_run(run, corpus)
+    """Write what the confidence of every state (i, j) of a split says about its correctness.
+
+    confidence.json has the correlations, sums.json what they are sums of, sentence by sentence, and
+    grid.json all states of one sentence, for figures.
+    """
+    method, model = _open_run(run, corpus)
     sentences = EncodedSplit.open(corpus / "bpe", settings.split)
-    pairs = [sentences[number] for number in range(len(sentences))]
-    states = States()
-    sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
+    sources, targets = zip(*(sentences[n] for n in range(len(sentences))), strict=True)
+    shown = _readable(sources, targets)
+    states, counts = States(), []
     for found in state_confidences(model, sources, targets, title=str(run)):
         states.add(found.confidence_NM.ravel(), found.probability_NM.ravel())
-    scores = correlation_scores(correlate(*states.arrays()))
+        counts.append(found.confidence_NM.size)
+        if found.index == shown:
+            delays = _paths(method, model, settings, sources[shown], targets[shown])
+            write_json(to / GRID_FILE, _grid(found, sources[shown], targets[shown], delays, corpus))
+    pooled = states.arrays()
+    scores = correlation_scores(correlate(*pooled))
     write_json(to / CONFIDENCE_FILE, {score.name: score.as_json() for score in scores})
+    sums = sentence_sums(*pooled, counts)
+    write_json(to / SUMS_FILE, {name: rows.tolist() for name, rows in sums.items()})
+
+
+def _readable(sources: Sequence[Ids], targets: Sequence[Ids]) -> int:
+    """The first sentence whose grid of states is of the size that a figure has room for."""
+    sizes = zip(sources, targets, strict=True)
+    off = [abs(len(one) - _SHOWN_TOKENS) + abs(len(two) - _SHOWN_TOKENS) for one, two in sizes]
+    return off.index(min(off))
+
+
+def _paths(
+    method: Method, model: Transformer, settings: PointSettings, source: Ids, target: Ids
+) -> dict[float, tuple[int, ...]]:
+    """The delays at which each threshold would have written the target."""
+    knobs = [knob for knob in settings.knobs if knob != "full"]
+    policies = [method.policy(model, knob) for knob in knobs]
+    found = simulate(model, policies, [source], settings.decoding, [target], title="paths")
+    return {knob: translations[0].delays for knob, translations in zip(knobs, found, strict=True)}
+
+
+def _grid(
+    states: StateConfidences,
+    source: Ids,
+    target: Ids,
+    delays: Mapping[float, Sequence[int]],
+    corpus: Path,
+) -> dict[str, Any]:
+    """All states of a sentence, a row for each target token, and the path of each threshold."""
+    vocabularies = open_vocabularies(corpus / "bpe")
+    return {
+        "index": states.index,
+        "source": [vocabularies[0].pieces[number] for number in source],
+        "target": [vocabularies[1].pieces[number] for number in target],
+        "confidence": states.confidence_NM.tolist(),
+        "probability": states.probability_NM.tolist(),
+        "delays": [{"knob": knob, "delays": list(own)} for knob, own in delays.items()],
+    }
 
 
 def show_states(choice: SentenceChoice, run: Path, corpus: Path, to: Path) -> None:

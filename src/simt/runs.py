@@ -22,7 +22,9 @@ from simt.settings import (
 RESULTS = Path("results")
 SETTINGS_FILE = "settings.json"  # written last in each folder: it is there only when all is
 SCORING_FILE = "scoring.json"  # the same for the scores beside the instances of a point
-THEATRE_FILE = "theatre.json"  # and for the states that the report's theatre shows
+THEATRE_FILE = "theatre.json"  # and for the states that the report's theatre shows, which are in
+STATES_FILE = "states.jsonl"
+GRID_FILE = "grid.json"  # all states of one sentence, beside the correlations of a split
 
 CorpusStep = Literal["fetch", "prepare", "bpe"]
 CORPUS_FOLDERS: dict[CorpusStep, str] = {"fetch": "raw", "prepare": "text", "bpe": "bpe"}

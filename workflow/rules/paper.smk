@@ -1,4 +1,6 @@
 # Figures and tables: they read scores, never a model, and are drawn in seconds.
+# `--config with_paper=true` lays the paper's own numbers under ours.
+WITH_PAPER = "--with-paper" if config.get("with_paper") else ""
 
 
 rule figure:
@@ -13,13 +15,15 @@ rule figure:
         caption="results/paper/{study}/figures/{name}.json",
     log:
         "logs/figure/{study}/{name}.log",
+    localrule: True  # seconds of work, on the submit node
     conda:
         "../../environment.yml"
     params:
         entry=lambda wildcards: PARAMS.paper.figures[wildcards.name].as_json(),
         fidelity=PARAMS.fidelity,
+        overlay=WITH_PAPER,
     shell:
-        "simt draw {wildcards.name} --study {wildcards.study} --fidelity {params.fidelity} --to $(dirname {output.pdf}) 2>&1 | tee {log}"
+        "simt draw {wildcards.name} --study {wildcards.study} --fidelity {params.fidelity} {params.overlay} --to $(dirname {output.pdf}) 2>&1 | tee {log}"
 
 
 rule table:
@@ -34,10 +38,28 @@ rule table:
         caption="results/paper/{study}/tables/{name}.json",
     log:
         "logs/table/{study}/{name}.log",
+    localrule: True  # seconds of work, on the submit node
     conda:
         "../../environment.yml"
     params:
         entry=lambda wildcards: PARAMS.paper.tables[wildcards.name].as_json(),
         fidelity=PARAMS.fidelity,
+        overlay=WITH_PAPER,
     shell:
-        "simt draw {wildcards.name} --study {wildcards.study} --fidelity {params.fidelity} --to $(dirname {output.tex}) 2>&1 | tee {log}"
+        "simt draw {wildcards.name} --study {wildcards.study} --fidelity {params.fidelity} {params.overlay} --to $(dirname {output.tex}) 2>&1 | tee {log}"
+
+
+rule claims:
+    input:
+        [point.marker for point in study_points(PARAMS, STUDY)],
+    output:
+        json="results/paper/{study}/claims.json",
+        md="results/paper/{study}/claims.md",
+    log:
+        "logs/claims/{study}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        fidelity=PARAMS.fidelity,
+    shell:
+        "simt claims --study {wildcards.study} --fidelity {params.fidelity} --to $(dirname {output.json}) 2>&1 | tee {log}"

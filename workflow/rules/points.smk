@@ -1,4 +1,7 @@
 # A run decoded on a split at all its knob values in one job, and the scores of that.
+ESTIMATOR_JOBS = Jobs(PARAMS, ESTIMATOR)
+DECODING_JOBS = Jobs(PARAMS, DECODING)
+SCORING_JOBS = Jobs(PARAMS, SCORING)
 
 
 rule estimator:
@@ -10,6 +13,10 @@ rule estimator:
         "logs/estimator/{pair}.log",
     conda:
         "../../environment.yml"
+    threads: ESTIMATOR_JOBS.threads
+    resources:
+        runtime=ESTIMATOR_JOBS.runtime,
+        mem_mb=ESTIMATOR_JOBS.mem_mb,
     params:
         settings=lambda wildcards: PARAMS.scoring.estimator.as_json(),
     shell:
@@ -29,6 +36,11 @@ rule decode:
         split="test|aligned",
     conda:
         "../../environment.yml"
+    threads: DECODING_JOBS.threads
+    resources:
+        gpu=DECODING_JOBS.gpu,
+        runtime=DECODING_JOBS.runtime,
+        mem_mb=DECODING_JOBS.mem_mb,
     params:
         settings=lambda wildcards: point_settings(PARAMS, Point.of(wildcards)).as_json(),
     shell:
@@ -42,12 +54,19 @@ rule confidences:
     output:
         settings="results/points/{pair}/{method}/{variant}/seed{seed}/{split}/settings.json",
         confidence="results/points/{pair}/{method}/{variant}/seed{seed}/{split}/confidence.json",
+        sums="results/points/{pair}/{method}/{variant}/seed{seed}/{split}/sums.json",
+        grid="results/points/{pair}/{method}/{variant}/seed{seed}/{split}/grid.json",
     log:
         "logs/confidences/{pair}/{method}/{variant}/seed{seed}/{split}.log",
     wildcard_constraints:
         split="valid",
     conda:
         "../../environment.yml"
+    threads: DECODING_JOBS.threads
+    resources:
+        gpu=DECODING_JOBS.gpu,
+        runtime=DECODING_JOBS.runtime,
+        mem_mb=DECODING_JOBS.mem_mb,
     params:
         settings=lambda wildcards: point_settings(PARAMS, Point.of(wildcards)).as_json(),
     shell:
@@ -65,6 +84,11 @@ rule states:
         "logs/states/{pair}/{method}/{variant}/seed{seed}/aligned.log",
     conda:
         "../../environment.yml"
+    threads: DECODING_JOBS.threads
+    resources:
+        gpu=DECODING_JOBS.gpu,
+        runtime=DECODING_JOBS.runtime,
+        mem_mb=DECODING_JOBS.mem_mb,
     params:
         settings=PARAMS.paper.theatre.choice.as_json(),
     shell:
@@ -83,6 +107,11 @@ rule score:
         "logs/score/{pair}/{method}/{variant}/seed{seed}/{split}.log",
     conda:
         "../../environment.yml"
+    threads: SCORING_JOBS.threads
+    resources:
+        gpu=SCORING_JOBS.gpu,
+        runtime=SCORING_JOBS.runtime,
+        mem_mb=SCORING_JOBS.mem_mb,
     params:
         settings=lambda wildcards: PARAMS.scoring_settings(wildcards.pair).as_json(),
         models=lambda wildcards, input: (

@@ -126,8 +126,8 @@ def load_rows(results: Path, points: Sequence[Point]) -> Rows:
     latencies: dict[str, Path] = {}
     for point in points:
         path = results / "points" / str(point) / "scores.json"
-        scores = _read_json(path)
-        confidence = _read_json(path.with_name("confidence.json"))
+        scores = read_json(path)
+        confidence = read_json(path.with_name("confidence.json"))
         if scores is None and confidence is None:
             is_decoded = path.with_name("instances.jsonl").exists()
             reasons[point.run, point.split, None] = "not scored" if is_decoded else "not decoded"
@@ -188,7 +188,7 @@ def _confidence_rows(point: Point, scores: Mapping[str, Any]) -> Iterator[Row]:
 def _run_rows(results: Path, runs: Iterable[Run]) -> Iterator[Row]:
     """How large each finished run is and how long it took."""
     for run in runs:
-        facts = _read_json(results / "runs" / str(run) / "run.json") or {}
+        facts = read_json(results / "runs" / str(run) / "run.json") or {}
         for fact in ("parameters", "trained_parameters", "updates", "training_seconds"):
             if fact in facts:
                 yield _row(Place(run, RUN, None), fact, facts[fact], "run.json")
@@ -212,7 +212,7 @@ class OraclePoint(NamedTuple):
 def load_oracle(results: Path, pair: str) -> list[OraclePoint]:
     """The oracle's curve on the aligned sentences of a pair; empty where there is none."""
     path = results / "corpora" / pair / "text" / "oracle.json"
-    entries = (_read_json(path) or {}).get("aligned", [])
+    entries = (read_json(path) or {}).get("aligned", [])
     try:
         points = [OraclePoint(float(one["al_word"]), float(one["sa_word"])) for one in entries]
     except (KeyError, TypeError, ValueError) as error:
@@ -220,7 +220,7 @@ def load_oracle(results: Path, pair: str) -> list[OraclePoint]:
     return [point for point in points if not any(map(isnan, point))]
 
 
-def _read_json(path: Path) -> dict[str, Any] | None:
+def read_json(path: Path) -> dict[str, Any] | None:
     """A file's values; None where there is no such file."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))

@@ -11,14 +11,17 @@
                               "expected": "above 0", "stands": "for"}]}]}
 
 The first of the ``numbers`` is the one that decides: the one that speaks most against the claim.
-``low`` and ``high`` are the ends of the 95 % interval; ``paper`` is the number that the paper itself
-prints for the same thing. Without any number, the verdict is always "not enough data".
+``low`` and ``high`` are the ends of the 95 % interval; ``paper`` is the number that the paper
+itself prints for the same thing. Without any number, the verdict is always "not enough data".
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
+
+from simt.atomic import atomic_file, write_json
 
 Outcome = Literal["holds", "does not hold", "not enough data"]
 Stand = Literal["for", "against", "open"]
@@ -66,6 +69,13 @@ class Ledger:
     def as_json(self) -> dict[str, Any]:
         """Plain values for claims.json."""
         return asdict(self)
+
+
+def write_ledger(ledger: Ledger, folder: Path) -> None:
+    """Write claims.json and claims.md."""
+    write_json(folder / "claims.json", ledger.as_json())
+    with atomic_file(folder / "claims.md") as stream:
+        stream.write(as_markdown(ledger))
 
 
 # --- for readers --------------------------------------------------------------------------------

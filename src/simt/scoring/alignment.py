@@ -8,11 +8,12 @@ first piece. [?] marks what the paper leaves open; every choice is in the signat
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from simt.corpus.alignments import Links
+from simt.corpus.alignments import Links, parse_links
 from simt.errors import SimtError
 from simt.instances import Instance, word_ends
 from simt.scoring.quality import Counts
@@ -65,6 +66,14 @@ def alignment_counts(
     choices = choices or AlignmentChoices()
     verdicts = [_verdicts(instance, _links_of(instance, links), choices) for instance in instances]
     return np.array([(sum(sentence), len(sentence)) for sentence in verdicts], np.int64)
+
+
+def read_links(path: Path) -> list[Links]:
+    """The links of every sentence of a prepared split."""
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    return [
+        parse_links(line, 0, f"{path}, line {number}") for number, line in enumerate(lines, start=1)
+    ]
 
 
 def _links_of(instance: Instance, links: Sequence[Links]) -> Links:

@@ -19,6 +19,8 @@ from simt.atomic import atomic_file
 from simt.errors import SimtError
 from simt.scoring.scores import Score, make_signature
 
+SUMS_FILE = "sums.json"  # of each sentence, beside the correlations themselves
+
 Singles = npt.NDArray[np.float32]
 
 
@@ -112,14 +114,31 @@ def correlation_sums(
     return np.stack([row.sum(axis=0) for row in rows])
 
 
+def sentence_sums(
+    confidence: npt.NDArray[Any], correctness: npt.NDArray[Any], states: Sequence[int]
+) -> dict[str, npt.NDArray[np.float64]]:
+    """The sums behind Pearson's r and Spearman's ρ, by the names of the scores.
+
+    Ranks are those among all states; a draw of sentences keeps them. Kendall's τ has no such sums.
+    """
+    from scipy import stats
+
+    ranks = (stats.rankdata(confidence), stats.rankdata(correctness))
+    return {
+        "confidence_pearson": correlation_sums(confidence, correctness, states),
+        "confidence_spearman": correlation_sums(*ranks, states),
+    }
+
+
 def correlation_of(sums: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Pearson's r for each row of summed ``correlation_sums``; 0 where one side never varies."""
     n, x, y, xx, yy, xy = np.atleast_2d(sums).T
     spread = (n * xx - x * x) * (n * yy - y * y)
     product = n * xy - x * y
-    return np.divide(
+    r: npt.NDArray[np.float64] = np.divide(
         product, np.sqrt(np.maximum(spread, 0)), out=np.zeros_like(product), where=spread > 0
     )
+    return r
 
 
 def correlation_scores(correlations: Correlations) -> list[Score]:

@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from simt.atomic import write_json
-from simt.corpus.alignments import parse_links
 from simt.errors import SimtError
 from simt.instances import INSTANCES_FILE, Instance, Unit, read_groups
 from simt.params import Knob
-from simt.scoring.alignment import satisfied_alignments
+from simt.scoring.alignment import read_links, satisfied_alignments
 from simt.scoring.comet import CometUnavailable, column, comet_scores
 from simt.scoring.latency import MODES, Mode, main_column, point_latencies, why_not
 from simt.scoring.lengths import length_groups, sentence_lengths
@@ -132,9 +131,7 @@ def score_point(
 
 def _add_alignments(scores: dict[str, Any], groups: Groups, corpus: Path) -> None:
     """Satisfied alignments beside the other scores of each knob value."""
-    path = corpus / "text" / "aligned.talp"
-    lines = enumerate(_lines(path), start=1)
-    links = [parse_links(line, 0, f"{path}, line {number}") for number, line in lines]
+    links = read_links(corpus / "text" / "aligned.talp")
     for point, instances in zip(scores["points"], groups.values(), strict=True):
         satisfied = satisfied_alignments(instances, links)
         point["scores"][satisfied.name] = satisfied.as_json()
@@ -160,7 +157,3 @@ def _length_groups(groups: Groups, settings: ScoringSettings) -> dict[str, Any]:
 
 def _only(groups: Groups, places: Sequence[int]) -> Groups:
     return {knob: [instances[place] for place in places] for knob, instances in groups.items()}
-
-
-def _lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").split("\n")[:-1]
