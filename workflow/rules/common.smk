@@ -8,6 +8,7 @@ from snakemake.exceptions import WorkflowError
 from simt.errors import SimtError
 from simt.paper import FIGURES, TABLES
 from simt.params import load_params
+from simt.resources import CORPUS, DECODING, ESTIMATOR, SCORING, TRAINING, Jobs
 from simt.runs import (
     SETTINGS_FILE,
     THEATRE_FILE,

@@ -1,4 +1,5 @@
 # From an address, or the grammar, to files of ids. Each folder's settings.json is written last.
+CORPUS_JOBS = Jobs(PARAMS, CORPUS)
 
 
 rule fetch:
@@ -6,6 +7,7 @@ rule fetch:
         "results/corpora/{pair}/raw/settings.json",
     log:
         "logs/fetch/{pair}.log",
+    localrule: True  # compute nodes may have no network
     conda:
         "../../environment.yml"
     params:
@@ -25,7 +27,10 @@ rule prepare:
         "logs/prepare/{pair}.log",
     conda:
         "../../environment.yml"
-    threads: 16
+    threads: CORPUS_JOBS.threads
+    resources:
+        runtime=CORPUS_JOBS.runtime,
+        mem_mb=CORPUS_JOBS.mem_mb,
     params:
         settings=lambda wildcards: corpus_settings(
             PARAMS, wildcards.pair, "prepare"
@@ -44,7 +49,10 @@ rule bpe:
         "logs/bpe/{pair}.log",
     conda:
         "../../environment.yml"
-    threads: 16
+    threads: CORPUS_JOBS.threads
+    resources:
+        runtime=CORPUS_JOBS.runtime,
+        mem_mb=CORPUS_JOBS.mem_mb,
     params:
         settings=lambda wildcards: corpus_settings(
             PARAMS, wildcards.pair, "bpe"

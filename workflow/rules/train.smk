@@ -1,4 +1,5 @@
 # One training. What can be resumed lies undeclared in work/: Snakemake deletes only what is declared.
+TRAINING_JOBS = Jobs(PARAMS, TRAINING)
 
 
 rule train:
@@ -14,11 +15,17 @@ rule train:
         "logs/train/{pair}/{method}/{variant}/seed{seed}.log",
     conda:
         "../../environment.yml"
+    threads: TRAINING_JOBS.threads
+    resources:
+        gpu=TRAINING_JOBS.gpu,
+        runtime=TRAINING_JOBS.runtime,
+        mem_mb=TRAINING_JOBS.mem_mb,
+        launcher="",
     params:
         settings=lambda wildcards: run_settings(PARAMS, Run.of(wildcards)).as_json(),
         start=lambda wildcards, input: (
             f"--start {Path(input.start[0]).parent}" if input.start else ""
         ),
     shell:
-        "simt train --settings {params.settings:q} --corpus $(dirname {input.corpus}) {params.start}"
+        "{resources.launcher} simt train --devices {resources.gpu} --settings {params.settings:q} --corpus $(dirname {input.corpus}) {params.start}"
         " --to $(dirname {output.settings}) --threads {threads} 2>&1 | tee {log}"

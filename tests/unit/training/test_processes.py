@@ -96,8 +96,7 @@ def test_two_processes_have_the_loss_curve_of_one(
 ) -> None:
     settings = settings_of(method, variant, updates=10, batch_tokens=800, micro_tokens=200)
     train(settings, encoded, tmp_path / "one")
-    torchrun = [str(BIN / "torchrun"), "--standalone", "--nproc-per-node=2", "--no-python"]
-    both = [*torchrun, *command(settings, encoded, tmp_path / "two")]
+    both = [*command(settings, encoded, tmp_path / "two"), "--devices", "2"]
     done = subprocess.run(both, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert curve(tmp_path / "two") == pytest.approx(curve(tmp_path / "one"), rel=1e-4)

@@ -1,0 +1,76 @@
+"""What jobs ask of the machine: GPUs, threads, time and memory, by step and size of model.
+
+Rough on purpose: each attempt at a job may use more than the one before it, and a training that
+is out of time saves and goes on. No result depends on these numbers, except that on a CPU another
+number of threads adds in another order.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from simt.params import Params
+from simt.runs import Run
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What the first attempt at a job may use."""
+
+    gpu: int
+    threads: int
+    hours: int
+    memory_gb: int
+
+
+Rows = dict[int, Resources]
+
+# By the width of the model up to which a row holds: toy and CPU sizes; small and base; big.
+TRAINING: Rows = {
+    256: Resources(gpu=1, threads=1, hours=4, memory_gb=8),
+    512: Resources(gpu=1, threads=2, hours=24, memory_gb=32),
+    1024: Resources(gpu=4, threads=8, hours=24, memory_gb=64),
+}
+DECODING: Rows = {
+    256: Resources(gpu=1, threads=1, hours=1, memory_gb=8),
+    512: Resources(gpu=1, threads=2, hours=4, memory_gb=16),
+    1024: Resources(gpu=1, threads=2, hours=8, memory_gb=32),
+}
+CORPUS = Resources(gpu=0, threads=16, hours=4, memory_gb=32)
+ESTIMATOR = Resources(gpu=0, threads=1, hours=1, memory_gb=8)
+SCORING = Resources(gpu=1, threads=1, hours=2, memory_gb=16)
+
+
+class Jobs:
+    """The resources of a rule's jobs, under Snakemake's names and called as Snakemake calls."""
+
+    def __init__(self, params: Params, needs: Resources | Rows) -> None:
+        self._params = params
+        self._needs = needs
+
+    def threads(self, wildcards: Any) -> int:
+        """Of the CPU."""
+        return self._of(wildcards).threads
+
+    def gpu(self, wildcards: Any) -> int:
+        """How many; a training has a process for each."""
+        return self._of(wildcards).gpu
+
+    def runtime(self, wildcards: Any, attempt: int) -> int:
+        """Minutes of wall time."""
+        return 60 * self._of(wildcards).hours * attempt
+
+    def mem_mb(self, wildcards: Any, attempt: int) -> int:
+        """Main memory."""
+        return 1000 * self._of(wildcards).memory_gb * attempt
+
+    def _of(self, wildcards: Any) -> Resources:
+        if isinstance(self._needs, Resources):
+            return self._needs
+        run = Run.of(wildcards)
+        preset = self._params.model_preset(run.pair, run.method, run.variant)
+        return _row(self._needs, self._params.model[preset].width)
+
+
+def _row(rows: Rows, width: int) -> Resources:
+    """The first row that is wide enough; beyond the last, the last."""
+    return next((row for limit, row in rows.items() if width <= limit), list(rows.values())[-1])
