@@ -34,9 +34,10 @@ class Initialised(Protocol):
 
 def split_heads(x_BTX: Tensor, parts: int, heads: int) -> tuple[Tensor, ...]:
     """Cuts a projection into ``parts`` tensors of (B, H, T, E)."""
-    batch, length, width = x_BTX.shape
-    x_BTPHE = x_BTX.view(batch, length, parts, heads, width // (parts * heads))
-    return x_BTPHE.permute(2, 0, 3, 1, 4).unbind(0)
+    # Not one view with an axis for the parts: its gradient would be stacked, then copied.
+    return tuple(
+        x_BTD.unflatten(2, (heads, -1)).transpose(1, 2) for x_BTD in x_BTX.chunk(parts, dim=2)
+    )
 
 
 def join_heads(x_BHTE: Tensor) -> Tensor:
@@ -63,6 +64,32 @@ def initialise_output(linear: nn.Linear, generator: torch.Generator) -> None:
     """Xavier for the matrix behind the heads, no bias."""
     nn.init.xavier_uniform_(linear.weight, generator=generator)
     nn.init.zeros_(linear.bias)
+
+
+class Dropout(nn.Module):
+    """Zeroes a share of the numbers in training, and scales the others up.
+
+    On a CPU, torch draws a number of 64 bits for each: that took an eighth of a training step.
+    Here each draw serves four, with a rate that is right to 1/65536.
+    """
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+        self._dropped = round(rate * (1 << 16))
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or not self._dropped:
+            return x
+        if x.device.type != "cpu":
+            return F.dropout(x, self.rate)
+        draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(_LOWEST, None)
+        draws = draws.view(torch.int16)[: x.numel()].view(x.shape)
+        kept = torch.ge(draws, self._dropped - (1 << 15), out=torch.empty_like(x.detach()))
+        return x * kept.mul_(1 / (1 - self._dropped / (1 << 16)))
+
+
+_LOWEST = -(1 << 63)
 
 
 class SelfAttention(nn.Module):
@@ -188,7 +215,7 @@ class Layer(nn.Module):
         self.self_norm = nn.LayerNorm(size.width)
         self.feed_forward = FeedForward(size, adapter)
         self.final_norm = nn.LayerNorm(size.width)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.adapter = _adapter_at("layer", size.width, adapter)
 
     def attend_to_self(

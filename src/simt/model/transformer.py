@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from simt.corpus.ids import PAD
 from simt.model.cache import DecoderCache, LayerCall, Projection
-from simt.model.layers import AdapterShape, DecoderLayer, EncoderLayer, Initialised
+from simt.model.layers import AdapterShape, DecoderLayer, Dropout, EncoderLayer, Initialised
 from simt.model.masks import key_mask
 from simt.settings import Encoder, ModelSettings
 
@@ -75,7 +75,7 @@ class Transformer(nn.Module):
         self.decoder_layers = nn.ModuleList(
             self.decoder_layer(size, dropout, adapter) for _ in range(size.decoder_layers)
         )
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.register_buffer("positions_LD", sinusoids(256, size.width), persistent=False)
         self.positions_LD: Tensor
 
