@@ -47,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_point_steps(commands)
     _add_file_commands(commands)
     _add_bench(commands)
+    _add_drill(commands)
     return parser
 
 
@@ -207,9 +208,24 @@ def _add_train(commands: "Commands") -> None:
 
 
 def _train(options: argparse.Namespace) -> None:
-    if options.devices > 1 and "RANK" not in os.environ:
-        _start_again_with_torchrun(options.devices)
+    from simt.runs import SETTINGS_FILE, read_settings
+    from simt.training.lock import only_one
 
+    if "RANK" in os.environ:  # torchrun has started this process
+        _train_here(options)
+        return
+    with only_one(options.to / "work" / "lock") as has_waited:
+        done = read_settings(options.to / SETTINGS_FILE)
+        if has_waited and done == json.loads(options.settings):
+            print("simt: the other process has trained this run", file=sys.stderr)
+            shutil.rmtree(options.to / "work")
+        elif options.devices > 1:
+            _start_again_with_torchrun(options.devices)
+        else:
+            _train_here(options)
+
+
+def _train_here(options: argparse.Namespace) -> None:
     from simt.settings import RunSettings
     from simt.training.devices import Devices
     from simt.training.loop import TrainingStopped
@@ -499,3 +515,37 @@ def _bench_decode(options: argparse.Namespace) -> None:
         options.repeats,
     ):
         print(speed.text(), flush=True)
+
+
+# --- drill --------------------------------------------------------------------------------------
+
+
+def _add_drill(commands: "Commands") -> None:
+    parser = _add(
+        commands, "drill", _drill, "run a study, strike its jobs at random, and compare the numbers"
+    )
+    parser.add_argument("--study", default="tiny")
+    parser.add_argument("--profile", default="workflow/profiles/local", help="or slurm")
+    parser.add_argument("--blows", type=int, default=16, metavar="N")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--calm", type=Path, metavar="FOLDER", help="where it ran undisturbed")
+    parser.add_argument("--to", type=Path, metavar="FOLDER", help="work here, and keep the files")
+
+
+def _drill(options: argparse.Namespace) -> None:
+    import tempfile
+
+    from simt.drill import drill
+
+    with tempfile.TemporaryDirectory(prefix="simt-drill-") as folder:
+        print(
+            drill(
+                Path.cwd(),
+                options.to or Path(folder),
+                options.study,
+                options.profile,
+                options.seed,
+                options.blows,
+                options.calm,
+            )
+        )

@@ -85,6 +85,23 @@ def test_training_asked_to_stop_asks_for_a_retry_and_goes_on(encoded: Path, tmp_
     assert list(tmp_path.glob("work/*/checkpoints/update-*.pt"))
 
 
+def test_second_training_of_a_run_waits_for_the_first_and_leaves_its_results(
+    encoded: Path, tmp_path: Path
+) -> None:
+    settings = settings_of("offline", "bi", updates=200, snapshot_every_updates=50)
+    train(settings, encoded, tmp_path / "alone")
+    first = subprocess.Popen(command(settings, encoded, tmp_path / "both"))
+    while first.poll() is None and updates_begun(tmp_path / "both") < 2:
+        time.sleep(0.01)
+    second = subprocess.run(
+        command(settings, encoded, tmp_path / "both"), capture_output=True, text=True
+    )
+    assert first.wait() == second.returncode == 0, second.stderr
+    assert "waiting for it" in second.stderr
+    assert curve(tmp_path / "both") == curve(tmp_path / "alone")
+    assert not (tmp_path / "both" / "work").exists()
+
+
 def curve(to: Path) -> list[float]:
     lines = (to / "history.jsonl").read_text().splitlines()
     return [row["loss"] for row in map(json.loads, lines) if "loss" in row]
