@@ -106,8 +106,8 @@ def drill(
         undisturbed.run_calmly()
     rough = Rehearsal(folder / "rough", study, profile)
     rough.copy_project(project)
-    struck, starts = _run_roughly(rough, _choose_blows(profile, seed, blows), random.Random(seed))
-    wrong = [*_half_written(rough.folder), *differences(calm / "results", rough.folder / "results")]
+    struck, starts = _run_roughly(rough, choose_blows(profile, seed, blows), random.Random(seed))
+    wrong = [*half_written(rough.folder), *differences(calm / "results", rough.folder / "results")]
     if wrong:
         head = f"after {_told(struck)}, {len(wrong)} things in {rough.folder} are not as they were:"
         raise SimtError("\n  ".join([head, *wrong[:20]]))
@@ -118,7 +118,7 @@ def drill(
     )
 
 
-def _choose_blows(profile: str, seed: int, number: int) -> list[Blow]:
+def choose_blows(profile: str, seed: int, number: int) -> list[Blow]:
     """Each kind as often as any other, in random order."""
     kinds: list[Blow] = ["SIGKILL", "SIGTERM", "write error", "Snakemake killed"]
     if Path(profile).name == "slurm":
@@ -152,7 +152,7 @@ def _run_roughly(
                 struck.append(blows.pop())
         if snakemake.returncode == 0:
             return struck, starts
-        if cut := _half_written(rehearsal.folder):
+        if cut := half_written(rehearsal.folder):
             raise SimtError("\n  ".join([f"after {_told(struck)}, half-written files:", *cut]))
     raise SimtError(f"the study does not recover from {_told(struck)}; see {rehearsal.log}")
 
@@ -179,7 +179,7 @@ def _strike(
             case "SIGTERM":
                 os.kill(victim, signal.SIGTERM)
             case "write error":
-                _limit_files(victim, generator.randrange(MOST_BYTES))
+                limit_files(victim, generator.randrange(MOST_BYTES))
             case "scancel":
                 subprocess.run(["scancel", str(victim)], check=True)
     except ProcessLookupError:  # it has just ended by itself
@@ -187,7 +187,7 @@ def _strike(
     return True
 
 
-def _limit_files(process: int, size: int) -> None:
+def limit_files(process: int, size: int) -> None:
     """Let every write of a process fail that would make a file larger."""
     _, hard = resource.prlimit(process, resource.RLIMIT_FSIZE)
     resource.prlimit(process, resource.RLIMIT_FSIZE, (size, hard))
@@ -204,7 +204,7 @@ def _files(results: Path) -> Iterator[Path]:
             yield path
 
 
-def _half_written(folder: Path) -> list[str]:
+def half_written(folder: Path) -> list[str]:
     """Files with a final name that break off."""
     return [f"{path}: breaks off" for path in _files(folder / "results") if not _is_whole(path)]
 

@@ -1,0 +1,80 @@
+"""What the drill takes for the same, and for whole."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from simt.drill import choose_blows, differences, half_written, limit_files
+
+
+def study(folder: Path, **files: str | bytes) -> Path:
+    for name, content in files.items():
+        path = folder / "results" / name.replace("__", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder / "results"
+
+
+def test_other_number_is_a_difference(tmp_path: Path) -> None:
+    calm = study(tmp_path / "calm", scores__json='{"bleu": 30.1}', same__csv="1,2\n")
+    rough = study(tmp_path / "rough", scores__json='{"bleu": 30.2}', same__csv="1,2\n")
+    assert differences(calm, rough) == ["scores.json: differs"]
+
+
+def test_measured_time_is_no_difference(tmp_path: Path) -> None:
+    rows = [{"update": 1, "loss": 2.0, "seconds": s, "tokens_per_s": 9 * s} for s in (1.0, 2.0)]
+    calm, rough = (
+        study(tmp_path / name, history__jsonl=json.dumps(row) + "\n")
+        for name, row in zip(("calm", "rough"), rows, strict=True)
+    )
+    assert differences(calm, rough) == []
+
+
+def test_file_that_only_one_has_is_a_difference(tmp_path: Path) -> None:
+    calm = study(tmp_path / "calm", model__pt=b"", settings__json="{}")
+    rough = study(tmp_path / "rough", model__pt=b"")
+    assert differences(calm, rough) == ["settings.json: only in one of the two"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("scores.json", '{"bleu": 30'),
+        ("instances.jsonl", '{"index": 0}\n{"ind'),
+        ("model.pt", b"PK\x03\x04"),
+        ("figure.pdf", b"%PDF-1.4 and no end"),
+        ("figure.png", b"\x89PNG\r\n"),
+    ],
+    ids=lambda value: value if str(value).isidentifier() else None,
+)
+def test_file_that_breaks_off_is_found(name: str, content: str | bytes, tmp_path: Path) -> None:
+    study(tmp_path, **{name: content})
+    assert half_written(tmp_path) == [f"{tmp_path / 'results' / name}: breaks off"]
+
+
+def test_temporary_files_and_what_can_be_resumed_do_not_count(tmp_path: Path) -> None:
+    study(tmp_path, **{".scores.json.x.tmp": "{", "runs/work/history.jsonl": '{"upd'})
+    assert half_written(tmp_path) == []
+
+
+def test_every_kind_of_blow_is_chosen_as_often() -> None:
+    blows = choose_blows("slurm", seed=3, number=10)
+    assert sorted(blows) == sorted(
+        ["SIGKILL", "SIGTERM", "Snakemake killed", "scancel", "write error"] * 2
+    )
+    assert "scancel" not in choose_blows("workflow/profiles/local", seed=3, number=40)
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="limits of other processes: Linux only")
+def test_write_error_breaks_a_write_off_in_the_middle(tmp_path: Path) -> None:
+    code = "import sys; sys.stdin.read(1); print(open(sys.argv[1], 'wb', 0).write(bytes(5000)))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, tmp_path / "file"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    limit_files(process.pid, 1234)
+    assert process.communicate(b"x")[0] == b"1234\n"
+    assert (tmp_path / "file").stat().st_size == 1234

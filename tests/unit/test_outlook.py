@@ -1,0 +1,28 @@
+"""The time that a study will still take, worked out by hand."""
+
+from simt.outlook import Outlook
+
+
+def after_two_trainings(planned: dict[str, int]) -> Outlook:
+    """Two trainings of ten minutes each, side by side."""
+    outlook = Outlook(planned, began=0)
+    for job in (1, 2):
+        outlook.start(job, "train", now=0)
+        outlook.finish(job, now=600)
+    return outlook
+
+
+def test_time_left_counts_jobs_that_go_on_side_by_side() -> None:
+    # Six trainings are left, two at a time: three times ten minutes.
+    outlook = after_two_trainings({"train": 8})
+    assert outlook.describe(now=600) == "2 of 8 jobs are done, about 30 min left"
+
+
+def test_time_left_is_a_lower_bound_while_a_rule_has_not_been_seen() -> None:
+    outlook = after_two_trainings({"train": 8, "decode": 8})
+    assert outlook.describe(now=600) == "2 of 16 jobs are done, at least 30 min left"
+
+
+def test_target_without_work_does_not_make_a_lower_bound() -> None:
+    outlook = after_two_trainings({"train": 16, "paper": 1})
+    assert outlook.describe(now=600) == "2 of 17 jobs are done, about 1 h 10 min left"
