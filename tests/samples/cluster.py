@@ -1,0 +1,179 @@
+"""A SLURM cluster for tests: real daemons on the loopback interface, pretended nodes and GPUs.
+
+Needs Debian's slurmctld, slurmd, slurm-client and munge; neither systemd nor a database nor any
+file outside its own folder. Where cgroups can be used, signals go where they go in production;
+elsewhere SLURM is kinder and signals every process of a job.
+"""
+
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol")
+NODE = "box"
+GPUS = 2
+# Debian keeps daemons where an ordinary user does not look.
+SEARCHED = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+
+SLURM_CONF = """\
+ClusterName=tests
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={controller_port}
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+CredType=cred/munge
+AuthInfo=socket={folder}/munge.sock
+CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.log
+ProctrackType=proctrack/{tracking}
+TaskPlugin=task/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+GresTypes=gpu
+# Believe this file about the hardware, remember jobs that ended, and do not make tests wait.
+SlurmdParameters=config_overrides
+ReturnToService=2
+MinJobAge=3600
+KillWait=5
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=100000,bf_interval=1
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+AccountingStorageType=accounting_storage/none
+NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={node_port} \
+CPUs=64 RealMemory=512000 Gres=gpu:{gpus}
+PartitionName=cpu Nodes=ALL Default=YES MaxTime=INFINITE PriorityTier=10 PreemptMode=off
+PartitionName=gpu Nodes=ALL MaxTime=INFINITE PriorityTier=10 PreemptMode=requeue
+PartitionName=urgent Nodes=ALL MaxTime=INFINITE PriorityTier=90 PreemptMode=off
+"""
+
+
+class Cluster:
+    """One pretended node with two pretended GPUs; partitions cpu, gpu, and urgent before gpu."""
+
+    def __init__(self) -> None:
+        # Not pytest's folder: the path of a Unix socket must be short.
+        self.folder = Path(tempfile.mkdtemp(prefix="simt-slurm-"))
+        self.folder.chmod(0o755)  # munged wants its socket to be within everybody's reach
+        self.environment = {
+            **{key: value for key, value in os.environ.items() if not key.startswith("SLURM_")},
+            "SLURM_CONF": str(self.folder / "slurm.conf"),
+            "PATH": f"{self.folder}:{SEARCHED}",
+        }
+        self.daemons: list[subprocess.Popen[bytes]] = []
+
+    def start(self) -> None:
+        """Bring the daemons up, and wait until the node takes jobs."""
+        self._configure()
+        key, socket_file = self.folder / "munge.key", self.folder / "munge.sock"
+        key.write_bytes(secrets.token_bytes(1024))
+        key.chmod(0o600)
+        own = [f"--{name}={self.folder}/munged.{name}" for name in
+               ("pid-file", "log-file", "seed-file")]  # fmt: skip
+        self._launch("munged", "--foreground", f"--key-file={key}", f"--socket={socket_file}", *own)
+        self.wait_until(socket_file.exists)
+        self._launch("slurmctld", "-D")
+        self._launch("slurmd", "-D", "-N", NODE)
+        self.wait_until(lambda: self._state() == "idle")
+
+    def stop(self) -> None:
+        """Cancel what runs, end the daemons, and leave nothing behind."""
+        if len(self.daemons) > 1:
+            self.run("scancel", "--user", str(os.getuid()))
+            self.wait_until(lambda: not self.run("squeue", "--noheader"))
+        for daemon in reversed(self.daemons):
+            daemon.terminate()
+            daemon.wait()
+        for group in sorted(Path("/sys/fs/cgroup").glob(f"*/slurm_{NODE}/**/"), reverse=True):
+            group.rmdir()
+        shutil.rmtree(self.folder)
+
+    def run(self, *command: str) -> str:
+        """What a command of SLURM prints."""
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True)
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+        return done.stdout.strip()
+
+    def jobs(self, *columns: str) -> list[dict[str, str]]:
+        """Every job there was, by columns of ``squeue --Format``."""
+        layout = ",".join(f"{column}:200" for column in columns)
+        lines = self.run("squeue", "--noheader", "--states=all", "--Format", layout).splitlines()
+        cells = [[line[200 * n : 200 * (n + 1)].strip() for n in range(len(columns))]
+                 for line in lines]  # fmt: skip
+        return [dict(zip(columns, row, strict=True)) for row in cells]
+
+    def wait_until(self, is_so: Callable[[], object], seconds: float = 60) -> None:
+        """Go on when something is so; it not coming about is an error that shows the logs."""
+        end = time.monotonic() + seconds
+        while not is_so():
+            if time.monotonic() > end:
+                said = [*self.folder.glob("*.out"), *self.folder.glob("*.log")]
+                logs = [path.read_text()[-2000:] for path in said]
+                raise AssertionError("\n".join(["SLURM did not get there", *logs]))
+            time.sleep(0.1)
+
+    def _configure(self) -> None:
+        ports = _free_ports(2)
+        can_group = os.getuid() == 0 and Path("/sys/fs/cgroup/freezer").is_dir()
+        configuration = SLURM_CONF.format(
+            folder=self.folder, host=socket.gethostname().split(".")[0], user=_user(), node=NODE,
+            gpus=GPUS, controller_port=ports[0], node_port=ports[1],
+            tracking="cgroup" if can_group else "linuxproc",
+        )  # fmt: skip
+        (self.folder / "slurm.conf").write_text(configuration)
+        (self.folder / "cgroup.conf").write_text("CgroupAutomount=no\n")
+        for number in range(GPUS):  # only a device makes SLURM set CUDA_VISIBLE_DEVICES
+            (self.folder / f"gpu{number}").symlink_to("/dev/null")
+        devices = f"Name=gpu File={self.folder}/gpu[0-{GPUS - 1}] Flags=nvidia_gpu_env\n"
+        (self.folder / "gres.conf").write_text("AutoDetect=off\n" + devices)
+        for name in ("state", "spool"):
+            (self.folder / name).mkdir()
+        # Snakemake's job step forgets SLURM_CONF; first in PATH, this puts it back.
+        wrapper = self.folder / "srun"
+        real = shutil.which("srun", path=SEARCHED)
+        wrapper.write_text(f'#!/bin/sh\nSLURM_CONF={self.folder}/slurm.conf exec {real} "$@"\n')
+        wrapper.chmod(0o755)
+
+    def _launch(self, *command: str) -> None:
+        with (self.folder / f"{command[0]}.out").open("wb") as output:
+            self.daemons.append(
+                subprocess.Popen(command, env=self.environment, stdout=output, stderr=output)
+            )
+
+    def _state(self) -> str:
+        asked = ["sinfo", "--noheader", "--partition=cpu", "--format=%T"]
+        done = subprocess.run(asked, env=self.environment, capture_output=True, text=True)
+        return done.stdout.strip()
+
+
+def missing_programs() -> list[str]:
+    """What must be installed before a cluster can start."""
+    return [name for name in PROGRAMS if shutil.which(name, path=SEARCHED) is None]
+
+
+def _user() -> str:
+    import pwd
+
+    return pwd.getpwuid(os.getuid()).pw_name
+
+
+def _free_ports(number: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(number)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
