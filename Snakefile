@@ -8,6 +8,9 @@ include: "workflow/rules/points.smk"
 include: "workflow/rules/paper.smk"
 
 
+report: "workflow/captions/study.rst"
+
+
 # Targets: each is the plural noun of its folder below results/.
 rule corpora:
     input:

@@ -10,7 +10,15 @@ rule figure:
         ),
     output:
         pdf="results/paper/{study}/figures/{name}.pdf",
-        svg="results/paper/{study}/figures/{name}.svg",
+        svg=report(
+            "results/paper/{study}/figures/{name}.svg",
+            category="Figures",
+            labels=lambda wildcards: {
+                "figure": wildcards.name,
+                "shows": PARAMS.paper.figures[wildcards.name].title,
+            },
+            caption="../captions/drawing.rst",
+        ),
         png="results/paper/{study}/figures/{name}.png",
         caption="results/paper/{study}/figures/{name}.json",
     log:
@@ -34,7 +42,15 @@ rule table:
     output:
         tex="results/paper/{study}/tables/{name}.tex",
         md="results/paper/{study}/tables/{name}.md",
-        csv="results/paper/{study}/tables/{name}.csv",
+        csv=report(
+            "results/paper/{study}/tables/{name}.csv",
+            category="Tables",
+            labels=lambda wildcards: {
+                "table": wildcards.name,
+                "shows": PARAMS.paper.tables[wildcards.name].title,
+            },
+            caption="../captions/drawing.rst",
+        ),
         caption="results/paper/{study}/tables/{name}.json",
     log:
         "logs/table/{study}/{name}.log",
@@ -54,9 +70,14 @@ rule claims:
         [point.marker for point in study_points(PARAMS, STUDY)],
     output:
         json="results/paper/{study}/claims.json",
-        md="results/paper/{study}/claims.md",
+        md=report(
+            "results/paper/{study}/claims.md",
+            category="Claims",
+            caption="../captions/claims.rst",
+        ),
     log:
         "logs/claims/{study}.log",
+    localrule: True  # seconds of work, on the submit node
     conda:
         "../../environment.yml"
     params:
