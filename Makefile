@@ -21,8 +21,8 @@ help:
 demo: $(INSTALLED)
 	$(BIN)/snakemake --profile workflow/profiles/local --config study=toy
 	@$(BIN)/simt check points --study toy
-	@echo "Figures (PDF, SVG, PNG) are in results/paper/toy/figures, tables (LaTeX, Markdown, CSV) in"
-	@echo "results/paper/toy/tables. Look at fig03-bleu-al.png first: quality against latency."
+	@echo "Open results/paper/toy/report.html in a browser: claims, figures, tables, and the policy theatre."
+	@echo "The figures (PDF, SVG, PNG) and tables (LaTeX, Markdown, CSV) are beside it, each with its .json."
 	@echo "$(BIN)/simt plan says what else a study holds; each number's definition is beside it."
 
 test: $(INSTALLED) $(SIMULEVAL)

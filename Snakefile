@@ -34,3 +34,4 @@ rule paper:
         [f"results/paper/{PARAMS.study}/figures/{name}.pdf" for name in FIGURES],
         [f"results/paper/{PARAMS.study}/tables/{name}.tex" for name in TABLES],
         f"results/paper/{PARAMS.study}/claims.json",
+        f"results/paper/{PARAMS.study}/report.html",

@@ -68,6 +68,7 @@ def _add_study_commands(commands: "Commands") -> None:
         ("check", _check, "fail unless the results of a study are those of params.yaml"),
         ("draw", _draw, "draw one figure or table of the paper from the points of a study"),
         ("claims", _claims, "which claims of the paper hold in a study, and by which numbers"),
+        ("report", _report, "one page with everything that a study has found, and its theatre"),
     ):
         parser = _add(commands, name, command, says)
         parser.add_argument("--study", help="a study of params.yaml; default: the one it names")
@@ -87,6 +88,8 @@ def _add_study_commands(commands: "Commands") -> None:
             parser.add_argument(
                 "--with-paper", action="store_true", help="lay the paper's own numbers under ours"
             )
+        if name == "report":
+            parser.add_argument("--to", required=True, type=Path, metavar="FILE")
         if name == "claims":
             parser.add_argument(
                 "--to", type=Path, metavar="FOLDER", help="write claims.json and claims.md there"
@@ -136,6 +139,14 @@ def _claims(options: argparse.Namespace) -> None:
         write_ledger(ledger, options.to)
     else:
         print(as_text(ledger), end="")
+
+
+def _report(options: argparse.Namespace) -> None:
+    from simt.paper.report import write_report
+    from simt.params import load_params
+
+    params = load_params(options.params, options.study, options.fidelity)
+    write_report(params, params.study, options.to)
 
 
 # --- from address to ids ------------------------------------------------------------------------

@@ -84,3 +84,25 @@ rule claims:
         fidelity=PARAMS.fidelity,
     shell:
         "simt claims --study {wildcards.study} --fidelity {params.fidelity} --to $(dirname {output.json}) 2>&1 | tee {log}"
+
+
+rule report:
+    input:
+        runs=[run.folder / SETTINGS_FILE for run in study_runs(STUDY)],
+        paths=shown_files(PARAMS, STUDY, PARAMS.paper.theatre),
+        states=[point.folder / THEATRE_FILE for point in staged_points(PARAMS, STUDY)],
+        figures=[f"results/paper/{{study}}/figures/{name}.svg" for name in FIGURES],
+        tables=[f"results/paper/{{study}}/tables/{name}.md" for name in TABLES],
+        claims=rules.claims.output.json,
+    output:
+        "results/paper/{study}/report.html",
+    log:
+        "logs/report/{study}.log",
+    localrule: True  # seconds of work, on the submit node
+    conda:
+        "../../environment.yml"
+    params:
+        theatre=PARAMS.paper.theatre.as_json(),
+        fidelity=PARAMS.fidelity,
+    shell:
+        "simt report --study {wildcards.study} --fidelity {params.fidelity} --to {output} 2>&1 | tee {log}"

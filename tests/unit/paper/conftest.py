@@ -1,7 +1,9 @@
 """Made-up results of the tiny study, and everything that is drawn from them, once."""
 
 import json
+import shutil
 from collections.abc import Callable
+from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,9 @@ import pytest
 
 from simt.paper import FIGURES, TABLES, draw_figure, draw_table
 from simt.paper.material import Material, gather
+from simt.paper.report import write_report
 from simt.params import Params, load_params
+from tests.samples.report import write_report_sources
 from tests.samples.results import write_results
 
 PARAMS_FILE = Path(__file__).parents[3] / "params.yaml"
@@ -71,3 +75,22 @@ def edit() -> Callable[[Path, Callable[[Any], None]], None]:
         path.write_text(json.dumps(values), encoding="utf-8")
 
     return change
+
+
+@pytest.fixture(scope="session")
+def reported(
+    params: Params, results: Path, drawn: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A folder with all that a report of the tiny study is made from, and the report."""
+    folder = tmp_path_factory.mktemp("reported")
+    shutil.copytree(results, folder / "results")
+    write_report_sources(folder / "results", params, "tiny")
+    paper = folder / "results" / "paper" / "tiny"
+    for kind, names in (("figures", FIGURES), ("tables", TABLES)):
+        (paper / kind).mkdir()
+        for path in drawn.iterdir():
+            if path.stem in names:
+                shutil.copy(path, paper / kind)
+    with chdir(folder):
+        write_report(params, "tiny", paper / "report.html")
+    return folder

@@ -1,0 +1,44 @@
+"""The files that a report is made from; what is missing is named with the command that makes it."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simt.errors import SimtError
+from simt.runs import RESULTS
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of one study, below the working folder."""
+
+    study: str
+
+    @property
+    def paper(self) -> Path:
+        """Where figures, tables and claims are."""
+        return RESULTS / "paper" / self.study
+
+    def text(self, path: Path) -> str:
+        """The text of a file."""
+        try:
+            return path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise SimtError(
+                f"{path} is missing; make it with: snakemake --config study={self.study} -- {path}"
+            ) from None
+
+    def json(self, path: Path) -> Any:
+        """The values of a JSON file."""
+        return self._parsed(self.text(path), path)
+
+    def json_lines(self, path: Path) -> list[Any]:
+        """The values of a file with one JSON value a line."""
+        return [self._parsed(line, path) for line in self.text(path).splitlines()]
+
+    def _parsed(self, text: str, path: Path) -> Any:
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as error:
+            raise SimtError(f"{path} is not JSON ({error}): remove it and make it again") from None

@@ -1,0 +1,41 @@
+"""Numbers and names for a reader."""
+
+from simt.params import Pair
+
+
+def hours(value: float | None) -> str:
+    """Device hours as a duration: ``2.1 min``, ``35.0 h``."""
+    if value is None:
+        return "unknown"
+    for unit, size in (("h", 1.0), ("min", 1 / 60)):
+        if value >= size:
+            return f"{value / size:.1f} {unit}"
+    return f"{value * 3600:.1f} s"
+
+
+def many(value: float) -> str:
+    """A large count, rounded: ``731.8 k``, ``1.2 P``."""
+    for unit, size in (("E", 1e18), ("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= size:
+            return f"{value / size:.1f} {unit}"
+    return f"{value:.0f}"
+
+
+def signed(value: float) -> str:
+    """A measured difference: its sign and two decimals."""
+    return f"{value:+.2f}"
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """``1 run``, ``26 runs``."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def direction(pair: Pair) -> str:
+    """Source and target: ``de→en``."""
+    return f"{pair.source}→{pair.target}"
+
+
+def sentence(text: str) -> str:
+    """A remark as a sentence: a capital at its beginning, a full stop at its end."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}." if text else ""

@@ -1,0 +1,218 @@
+"""The report as text: everything is on the page, and what is missing is named."""
+
+import json
+import re
+import shutil
+from contextlib import chdir
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from simt.errors import SimtError
+from simt.paper import FIGURES, TABLES
+from simt.paper.report import render_page
+from simt.paper.report.curves import Scale, thinned
+from simt.paper.report.drawings import paper_number, read_markdown
+from simt.paper.report.files import Files
+from simt.paper.report.theatre import stage
+from simt.paper.report.words import hours, many, sentence
+from simt.paper.tabular import Block, Column, Table, as_markdown
+from simt.params import Params
+from simt.runs import study_runs
+from tests.samples.report import CLAIM, HARMFUL, LINKS
+from tests.samples.results import SIGNATURES
+
+LARGEST_PAGE = 3_000_000
+
+
+@pytest.fixture(scope="module")
+def page(reported: Path) -> str:
+    return (reported / "results/paper/tiny/report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [*FIGURES, *TABLES])
+def test_page_has_every_figure_and_table(page: str, name: str) -> None:
+    assert f'id="{name}"' in page
+
+
+def test_page_has_every_claim_with_its_number_and_verdict(page: str) -> None:
+    text = unescape(page)
+    assert CLAIM["sentence"] in text
+    assert "+1.23" in text
+    assert '<span class="verdict">holds</span>' in text
+
+
+def test_page_has_the_signatures_of_its_numbers(page: str) -> None:
+    text = unescape(page)
+    for score in ("al_token", "al_word", "bleu", "sa_word"):
+        assert SIGNATURES[score] in text, score
+
+
+def test_page_has_commit_versions_and_settings_of_the_runs(page: str, params: Params) -> None:
+    text = unescape(page)
+    assert "0123456789abcdef0123456789abcdef01234567" in text
+    assert "2.13.0" in text
+    assert text.count('"confidence_weight": ') == sum(
+        run.method == "sm2" for run in study_runs(params.studies["tiny"])
+    )
+
+
+def test_page_has_planned_and_actual_cost_of_every_run(page: str, params: Params) -> None:
+    cost = page.split('<section id="cost">')[1].split("</section>")[0]
+    for run in study_runs(params.studies["tiny"]):
+        assert f"<td>{run}</td>" in cost
+    assert "1.5 s</td>" in cost
+
+
+def test_numbers_of_a_table_are_those_that_were_drawn(page: str, reported: Path) -> None:
+    article = page.split('id="tab05-numbers"')[1].split("</article>")[0]
+    shown = [unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", article)]
+    lines = (reported / "results/paper/tiny/tables/tab05-numbers.md").read_text(encoding="utf-8")
+    rows = [line for line in lines.splitlines() if line.startswith("|")][2:]
+    assert shown == [cell.strip() for line in rows for cell in line.split("|")[1:-1]]
+
+
+def test_page_asks_for_nothing_from_elsewhere(page: str) -> None:
+    assert set(re.findall(r'(?:src|href)="(.)', page)) == {"d", "#"}  # data: and places in the page
+    assert "@import" not in page
+    assert "url(" not in page
+
+
+def test_text_of_a_corpus_cannot_leave_its_place(page: str) -> None:
+    assert HARMFUL not in page
+    assert "throw(1)" in page
+
+
+def test_page_is_the_same_for_the_same_results(
+    page: str, reported: Path, params: Params
+) -> None:  # fmt: skip
+    with chdir(reported):
+        assert render_page(params, "tiny") == page
+
+
+def test_page_is_small(page: str) -> None:
+    assert len(page.encode()) < LARGEST_PAGE
+
+
+def test_links_join_the_end_of_a_source_word_and_the_beginning_of_a_target_word(
+    reported: Path, params: Params
+) -> None:
+    with chdir(reported):
+        played = stage(Files("tiny"), params)
+    assert played is not None
+    assert LINKS[0] == "0-0 1-1 4-1 2-2 3-3"  # of words; "gekauft" is the tokens 4 and 5
+    assert sorted(played["sentences"][0]["links"]) == [
+        [0, 0, 1], [1, 1, 1], [2, 2, 1], [3, 3, 1], [5, 1, 1]
+    ]  # fmt: skip
+
+
+def test_systems_of_the_theatre_are_those_of_params(reported: Path, params: Params) -> None:
+    with chdir(reported):
+        played = stage(Files("tiny"), params)
+    assert played is not None
+    labels = [system["label"] for system in played["systems"]]
+    assert labels == ["wait-k", "m-wait-k", "HMT", "ITST", "SM²-Uni", "SM²-Bi"]
+    assert [system["label"] for system in played["systems"] if "grids" in system] == labels[-2:]
+
+
+def test_pair_without_gold_alignments_has_no_theatre(
+    params: Params, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert stage(Files("multi30k"), params) is None
+
+
+@pytest.mark.parametrize(
+    ("file", "remedy"),
+    [
+        ("paper/tiny/figures/fig03-bleu-al.svg", "results/paper/tiny/figures/fig03-bleu-al.svg"),
+        ("paper/tiny/tables/tab05-numbers.md", "results/paper/tiny/tables/tab05-numbers.md"),
+        ("paper/tiny/claims.json", "results/paper/tiny/claims.json"),
+        ("runs/tiny-deen/sm2/bi/seed1/run.json", "results/runs/tiny-deen/sm2/bi/seed1/run.json"),
+        ("points/tiny-deen/sm2/bi/seed1/aligned/instances.jsonl", "points"),
+        ("points/tiny-deen/hmt/l2-k4/seed1/aligned/scores.json", "points"),
+        (
+            "points/tiny-deen/sm2/bi/seed1/aligned/states.jsonl",
+            "results/points/tiny-deen/sm2/bi/seed1/aligned/states.jsonl",
+        ),
+    ],
+)
+def test_missing_file_is_named_with_the_command_that_makes_it(
+    file: str, remedy: str, reported: Path, params: Params, tmp_path: Path
+) -> None:
+    shutil.copytree(reported, tmp_path / "copy")
+    (tmp_path / "copy" / "results" / file).unlink()
+    with chdir(tmp_path / "copy"), pytest.raises(SimtError) as caught:
+        render_page(params, "tiny")
+    assert str(Path("results") / file).removesuffix("/scores.json") in str(caught.value)
+    assert str(caught.value).endswith(f": snakemake --config study=tiny -- {remedy}")
+
+
+def test_states_of_other_sentences_are_refused(
+    reported: Path, params: Params, tmp_path: Path
+) -> None:
+    shutil.copytree(reported, tmp_path / "copy")
+    states = tmp_path / "copy/results/points/tiny-deen/sm2/bi/seed1/aligned/states.jsonl"
+    states.write_text(json.dumps({"index": 7, "confidence": [[1]]}) + "\n", encoding="utf-8")
+    with chdir(tmp_path / "copy"), pytest.raises(SimtError, match="has other sentences than"):
+        render_page(params, "tiny")
+
+
+def test_table_in_markdown_is_read_back() -> None:
+    table = Table(
+        "Title",
+        (Column("a", "A"), Column("b", "B", decimals=2)),
+        (
+            Block("one", "first", (((("x|y"), 1.5),),), ("a note", "another")),
+            Block("two", "second", (((None, 2.0),),)),
+        ),
+    )
+    first, second = read_markdown(as_markdown(table))
+    assert (first.heading, first.columns, first.is_number) == ("first", ("A", "B"), (False, True))
+    assert (first.rows, first.notes) == ((("x|y", "1.50"),), ("a note", "another"))
+    assert (second.heading, second.rows, second.notes) == ("second", (("–", "2.00"),), ())
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("fig03-bleu-al", "Figure 3"),
+        ("tab10-x", "Table 10"),
+        ("alg01-x", "Algorithm 1"),
+        ("x", "x"),
+    ],
+)
+def test_drawing_has_its_number_in_the_paper(name: str, number: str) -> None:
+    assert paper_number(name) == number
+
+
+def test_long_curve_is_thinned_to_means_of_neighbours() -> None:
+    assert thinned([(1, 4.0), (2, 2.0), (3, 6.0), (4, 8.0), (5, 1.0)], points=3) == [
+        (2, 3.0), (4, 7.0), (5, 1.0)
+    ]  # fmt: skip
+
+
+def test_losses_have_places_on_a_logarithmic_scale() -> None:
+    scale = Scale(last_update=10, low=1.0, high=100.0)
+    assert scale.place((0, 1.0)) == (0, 170)
+    assert scale.place((5, 10.0)) == (150, 85)
+    assert scale.place((10, 100.0)) == (300, 0)
+    assert [tick.label for tick in scale.y_ticks()] == ["1", "2", "5", "10", "20", "50", "100"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "unknown"), (0.0005, "1.8 s"), (0.05, "3.0 min"), (1.0, "1.0 h"), (35.04, "35.0 h")],
+)
+def test_hours_are_said_in_a_fitting_unit(value: float | None, text: str) -> None:
+    assert hours(value) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(12, "12"), (731_800, "731.8 k"), (2.4e15, "2.4 P")])
+def test_large_numbers_are_rounded(value: float, text: str) -> None:
+    assert many(value) == text
+
+
+def test_remark_becomes_a_sentence_and_keeps_its_names() -> None:
+    assert sentence("all of SM²-Bi is above 0") == "All of SM²-Bi is above 0."
