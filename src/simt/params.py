@@ -114,6 +114,7 @@ class Drawing(Settings):
     pairs: Role
     split: Literal["valid", "test", "aligned"]
     runs: dict[str, tuple[str, ...] | Literal["all"]]
+    also: tuple[Name, ...] = ()  # tables whose numbers it repeats
 
 
 class Theatre(Drawing):
@@ -422,6 +423,8 @@ class _Checker:
             for method, variants in drawing.runs.items():
                 listed = () if variants == "all" else variants
                 self._check_variants(f"paper.{place}.runs.{method}", method, listed)
+            for name in drawing.also:
+                self.problems.check_name(f"paper.{place}.also", name, "table", paper.tables)
 
     def _check_variants(self, path: str, method: str, variants: tuple[str, ...]) -> None:
         """The method and each variant exist, once."""

@@ -228,7 +228,9 @@ def decoded_points(params: Params, study: Study, drawing: Drawing) -> list[Point
 
 def shown_files(params: Params, study: Study, drawing: Drawing) -> list[Path]:
     """What must be there before a figure or table is drawn."""
-    return [point.marker for point in decoded_points(params, study, drawing)]
+    drawings = (drawing, *(params.paper.tables[name] for name in drawing.also))
+    points = (point for one in drawings for point in decoded_points(params, study, one))
+    return [point.marker for point in dict.fromkeys(points)]
 
 
 def read_settings(path: Path) -> dict[str, Any] | None:

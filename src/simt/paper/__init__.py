@@ -7,19 +7,24 @@ Snakemake asks for the names at every parse.
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from simt.atomic import atomic_file
 from simt.errors import SimtError
-from simt.paper import figures, settings_table, tables
+from simt.paper import figures, schematics, settings_table, tables
+from simt.paper.algorithm import decision_rule
 from simt.paper.captions import figure_caption, table_caption
+from simt.paper.comparison import beside_paper
 from simt.paper.material import Material, gather
 from simt.paper.panels import Sheet
 from simt.paper.tabular import Table, as_csv, as_latex, as_markdown
 from simt.params import Params
 
 FIGURES: dict[str, Callable[[Material], Sheet]] = {
+    "fig01-paradigms": schematics.paradigms,
+    "fig02-framework": schematics.framework,
     "fig03-bleu-al": figures.bleu_al,
     "fig04-comet-al": figures.comet_al,
     "fig05-alignments": figures.alignments,
@@ -37,9 +42,13 @@ TABLES: dict[str, Callable[[Material], Table]] = {
     "tab02-sizes": tables.sizes,
     "tab03-offline-ability": tables.offline_ability,
     "tab04-settings": settings_table.settings,
-    "tab05-numbers": tables.numbers,
+    "tab05-numbers": partial(tables.numbers, which=slice(0, 1)),
+    "tab06-numbers": partial(tables.numbers, which=slice(1, 2)),
+    "tab07-numbers": partial(tables.numbers, which=slice(2, None)),
     "tab08-appendix-numbers": tables.numbers,
     "tab09-length-groups": tables.length_groups,
+    "tab10-beside-paper": lambda material: beside_paper(material, TABLES),
+    "alg01-decision-rule": decision_rule,
 }
 FIGURE_FORMATS = ("pdf", "svg", "png")
 TABLE_FORMATS = ("tex", "md", "csv")

@@ -1,9 +1,10 @@
-"""Panels drawn with matplotlib. No other module imports it."""
+"""Figures drawn with matplotlib, which only this module and the sketchpad import."""
 
 import textwrap
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -15,11 +16,15 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from simt.paper.bands import by_seed, seed_band
 from simt.paper.notes import panel_notes
 from simt.paper.panels import Curve, Mark, Panel, Sheet, Trace
+from simt.paper.sketches import TrainingStep
+from simt.paper.sketchpad import drawers, legend_looks
 from simt.paper.style import COLUMN_INCHES, INK, JOIN_GREY, PAGE_INCHES, PAPER, STYLE_FILE, Look
 
 Axes = Any  # matplotlib has no types here
 
 _PANEL_INCHES = 1.95
+_SKETCH_INCHES = 2.35
+_STEP_SHARES = [1.75, 1.0]  # the passes of a training step need more room than its numbers
 _NOTE_SIZE = 5.5
 _CHARACTERS_PER_INCH = 26  # of a note
 _PANELS_PER_ROW = 3
@@ -33,27 +38,34 @@ def in_style() -> AbstractContextManager[None]:
 
 def render(sheet: Sheet) -> Figure:
     """The figure of a sheet; call it, and save the figure, within ``in_style()``."""
-    panels = sheet.panels
-    columns = min(len(panels), _PANELS_PER_ROW)
-    rows = ceil(len(panels) / columns)
-    width = COLUMN_INCHES if len(panels) == 1 else PAGE_INCHES
-    notes = _notes(panels, width)
-    extra = 0.14 * _legend_rows(panels, width) + 0.09 * len(notes) + 0.1
-    figure = Figure(figsize=(width, rows * _PANEL_INCHES + extra))
-    grid = figure.subplots(rows, columns, squeeze=False)
+    draws = [draw for sketch in sheet.sketches for draw in drawers(sketch)]
+    draws += [partial(_draw_panel, panel=panel) for panel in sheet.panels]
+    columns = min(len(draws), _PANELS_PER_ROW)
+    rows = ceil(len(draws) / columns)
+    width = COLUMN_INCHES if len(draws) == 1 else PAGE_INCHES
+    notes = _notes(sheet, width)
+    extra = 0.14 * _legend_rows(sheet, width) + 0.09 * len(notes) + 0.1
+    height = _SKETCH_INCHES if sheet.sketches else _PANEL_INCHES
+    figure = Figure(figsize=(width, rows * height + extra))
+    shares = _STEP_SHARES if _is_step(sheet) else [1.0] * columns
+    grid = figure.subplots(rows, columns, squeeze=False, width_ratios=shares)
     for number, axes in enumerate(grid.flat):
-        if number < len(panels):
-            _draw_panel(axes, panels[number])
+        if number < len(draws):
+            draws[number](axes)
         else:
             axes.set_axis_off()
-    _share_labels(grid, panels)
-    _add_legend(figure, panels, width)
+    _share_labels(grid, sheet)
+    _add_legend(figure, sheet, width)
     if notes:
         text = "\n".join(notes)
         figure.supxlabel(text, x=0.01, ha="left", size=_NOTE_SIZE, color=INK, linespacing=1.15)
     figure.draw_without_rendering()
     figure.set_layout_engine("none")  # laid out once, and alike in every format
     return figure
+
+
+def _is_step(sheet: Sheet) -> bool:
+    return len(sheet.sketches) == 1 and isinstance(sheet.sketches[0], TrainingStep)
 
 
 # --- one panel ----------------------------------------------------------------------------------
@@ -164,16 +176,20 @@ def _marker(look: Look, size: float | None = None) -> dict[str, Any]:
 # --- around the panels --------------------------------------------------------------------------
 
 
-def _share_labels(grid: Any, panels: Sequence[Panel]) -> None:
+def _share_labels(grid: Any, sheet: Sheet) -> None:
     """The y-label only at the left, where all panels have the same."""
-    if len({panel.y.label for panel in panels}) == 1:
+    if not sheet.sketches and len({panel.y.label for panel in sheet.panels}) == 1:
         for axes in grid[:, 1:].flat:
             axes.set_ylabel("")
 
 
-def _handles(panels: Sequence[Panel]) -> dict[str, Any]:
+def _handles(sheet: Sheet) -> dict[str, Any]:
     """A sample of each line, once, in the order of the panels: systems, lines, then others."""
+    panels = sheet.panels
     looks: dict[str, tuple[Look, float]] = {}
+    for sketch in sheet.sketches:
+        for look in legend_looks(sketch) if sketch.sentence else ():
+            looks.setdefault(look.label, (look, 1.1))
     for panel in panels:
         for curve in panel.curves:
             if curve.marks:
@@ -193,26 +209,28 @@ def _handles(panels: Sequence[Panel]) -> dict[str, Any]:
     }
 
 
-def _legend_rows(panels: Sequence[Panel], width: float) -> int:
-    return ceil(len(_handles(panels)) / (4 if width == COLUMN_INCHES else 8))
+def _legend_rows(sheet: Sheet, width: float) -> int:
+    return ceil(len(_handles(sheet)) / (4 if width == COLUMN_INCHES else 8))
 
 
-def _add_legend(figure: Figure, panels: Sequence[Panel], width: float) -> None:
+def _add_legend(figure: Figure, sheet: Sheet, width: float) -> None:
     """One legend above all panels: nothing is hidden."""
-    handles = _handles(panels)
+    handles = _handles(sheet)
     if handles:
-        columns = ceil(len(handles) / _legend_rows(panels, width))
+        columns = ceil(len(handles) / _legend_rows(sheet, width))
         lines = list(handles.values())
         figure.legend(handles=lines, loc="outside upper center", ncols=columns)
 
 
-def _notes(panels: Sequence[Panel], width: float) -> list[str]:
+def _notes(sheet: Sheet, width: float) -> list[str]:
     """The small print of all panels, in lines that fit."""
+    said = [(sketch.title, list(sketch.notes)) for sketch in sheet.sketches]
+    said += [(panel.title, panel_notes(panel)) for panel in sheet.panels]
     notes = []
-    for panel in panels:
-        head, *_ = panel.title.split(" ")
-        prefix = f"{head if head.startswith('(') else panel.title}: " if len(panels) > 1 else ""
-        unbroken = (note.replace(" = ", "\u00a0=\u00a0") for note in panel_notes(panel))
+    for title, own in said:
+        head, *_ = title.split(" ")
+        prefix = f"{head if head.startswith('(') else title}: " if len(said) > 1 else ""
+        unbroken = (note.replace(" = ", "\u00a0=\u00a0") for note in own)
         notes += [prefix + note for note in unbroken]
     wrapped = (textwrap.wrap(note, int(width * _CHARACTERS_PER_INCH)) for note in notes)
     return [line for lines in wrapped for line in lines]

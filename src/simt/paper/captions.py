@@ -8,6 +8,7 @@ from simt.paper.material import Material, Missing
 from simt.paper.notes import panel_notes
 from simt.paper.panels import Mark, Panel, Sheet
 from simt.paper.rows import Number, Place
+from simt.paper.sketches import Sketch
 from simt.paper.tabular import Table
 
 
@@ -15,7 +16,10 @@ def figure_caption(name: str, material: Material, sheet: Sheet) -> dict[str, Any
     """The points of every panel, their signatures, and what is missing and why."""
     return {
         **_head(name, material),
-        "panels": [_panel_caption(panel) for panel in sheet.panels],
+        "panels": [
+            *(_sketch_caption(sketch) for sketch in sheet.sketches),
+            *(_panel_caption(panel) for panel in sheet.panels),
+        ],
     }
 
 
@@ -41,6 +45,19 @@ def _head(name: str, material: Material) -> dict[str, Any]:
         "study": material.study_name,
         "fidelity": material.params.fidelity,
         "with_paper_numbers": material.with_paper_numbers,
+    }
+
+
+def _sketch_caption(sketch: Sketch) -> dict[str, Any]:
+    """A schematic has no scores, but a sentence that it shows."""
+    sentence = None if sketch.sentence is None else sketch.sentence._asdict()
+    return {
+        "title": sketch.title,
+        "sentence": sentence,
+        "curves": [],
+        "lines": [],
+        "signatures": {},
+        "notes": list(sketch.notes),
     }
 
 

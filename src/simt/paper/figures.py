@@ -10,6 +10,7 @@ from simt.paper.material import Material, System, is_full, is_simultaneous
 from simt.paper.panels import Axis, Mark, Panel, Sheet, Shown, Trace, collect, shown
 from simt.paper.reference import ANALYSIS_PAIR, paper_number, paper_points
 from simt.paper.rows import Number, model_of
+from simt.paper.schematics import search_space
 from simt.paper.style import ORACLE, PAPER, label_of, look_of, weight_look
 from simt.params import Knob, Variant
 
@@ -38,12 +39,13 @@ def comet_al(material: Material) -> Sheet:
 
 
 def prohibition(material: Material) -> Sheet:
-    """Figure 6 (c): SM² trained on all states, and on a band of them."""
+    """Figure 6: (a, b) which states are learned from, (c) SM² on all states and on a band."""
+    panels = tuple(
+        _panel(material, pair, map(shown, material.systems(pair, "sm2")), BLEU, "(c) ")
+        for pair in material.pairs
+    )
     return Sheet(
-        tuple(
-            _panel(material, pair, map(shown, material.systems(pair, "sm2")), BLEU, "(c) ")
-            for pair in material.pairs
-        )
+        panels, tuple(one for pair in material.pairs for one in search_space(material, pair))
     )
 
 

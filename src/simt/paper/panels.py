@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from simt.paper.material import Material, Missing, System, merge_seeds
 from simt.paper.rows import ALL, Gap, Number, Place
+from simt.paper.sketches import Sketch
 from simt.paper.style import Look, label_of, look_of
 from simt.params import Knob
 
@@ -72,9 +73,10 @@ class Panel:
 
 
 class Sheet(NamedTuple):
-    """A whole figure."""
+    """A whole figure: schematics first, then panels with axes."""
 
     panels: tuple[Panel, ...]
+    sketches: tuple[Sketch, ...] = ()
 
 
 class Shown(NamedTuple):

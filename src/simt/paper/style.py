@@ -22,6 +22,8 @@ Dashes = str | tuple[int, tuple[float, ...]]
 INK = "#333333"
 PAPER_GREY = "#9a9a9a"
 JOIN_GREY = "#c4c4c4"
+EMPTY_GREY = "#d5d5d5"
+ALLOWED_BLUE = "#c6ddf0"
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,11 @@ _NAMES = {
 _SPARE_COLOURS = ("#aa4499", "#44aa99", "#ddcc77", "#661100", "#88ccee", "#555555")
 
 ORACLE = Look("oracle", "#000000", DOTTED, ".")
+DECISION = Look("decisions", "#d55e00", SOLID, "o")  # a path through states
+FULL_SOURCE = Look(r"$p_i$, whole source", INK, "", "s", is_filled=False)
+PREFIX = Look(r"$p_{ij}$, prefix", "#0072b2", "", "o")
+CONFIDENCE = Look(r"$c_{ij}$, confidence", "#009e73", "", "D")
+MIXTURE = Look("mixture of both", "#d55e00", "", "X")
 PAPER = Look("paper (same markers)", PAPER_GREY, SOLID, "o", is_filled=False)
 
 

@@ -23,6 +23,7 @@ from simt.params import Variant
 Line = tuple[Cell, ...]
 _SYSTEM = Column("system", "System")
 _BLEU = Column("bleu", "SacreBLEU", 2)
+_ALL = slice(None)
 
 
 # --- correlations -------------------------------------------------------------------------------
@@ -38,23 +39,24 @@ def confidence(material: Material) -> Table:
         Column("confidence_kendall", "Kendall τ", 2),
         Column("confidence_states", "States", 0),
     )
+    paper: Line = ()
+    if _is_analysed_in_paper(material):  # which does not say of which encoder
+        names = ("pearson", "spearman", "kendall_tau")
+        paper = tuple(paper_number("confidence_correlation", "sm2", name) for name in names)
     blocks = []
     for pair in material.pairs:
-        ours = [
+        lines: list[Line] = [
             (
                 label_of(one.key),
-                *(reader.score(pair, one, None, column.key) for column in columns[1:-1]),
+                *(reader.score(pair, one, None, column.key) for column in columns[1:4]),
                 reader.fact(pair, one, "confidence_states", material.drawing.split),
+                *paper,
             )
             for one in material.systems(pair)
         ]
-        theirs: list[Line] = []
-        if _is_analysed_in_paper(material):
-            names = ("pearson", "spearman", "kendall_tau")
-            printed = [paper_number("confidence_correlation", "sm2", name) for name in names]
-            theirs = [("SM² (paper)", *printed, None)]
-        blocks.append(_block(material, pair, ours, theirs))
-    return reader.table(columns, blocks)
+        blocks.append(_block(material, pair, lines))
+    beside = [_papers(column) for column in columns[1:4]] if paper else []
+    return reader.table((*columns, *beside), blocks)
 
 
 # --- offline quality ----------------------------------------------------------------------------
@@ -145,23 +147,33 @@ def _ability_line(reader: Reader, pair: str, system: System) -> Line:
 # --- the numbers behind the curves --------------------------------------------------------------
 
 
-def numbers(material: Material) -> Table:
+def numbers(material: Material, which: slice = _ALL) -> Table:
     """Tables 5-8: latency and quality of every system at every knob value.
 
-    Where pairs have different COMET models, each model has a column of its own.
+    ``which`` of the pairs are shown: the paper has a table for each of its three main pairs. Where
+    pairs have different COMET models, each model has a column of its own.
     """
     reader = Reader(material)
-    comets = {pair: material.rows.comet(pair) for pair in material.pairs}
+    pairs = material.pairs[which]
+    comets = {pair: material.rows.comet(pair) for pair in pairs}
     scores = [Column(material.rows.main_latency, "AL", 2), _BLEU]
     scores += [Column(one, f"COMET ({model_of(one)})", 2) for one in dict.fromkeys(comets.values())]
-    blocks = []
-    for pair in material.pairs:
+    blocks = [] if pairs else [_no_pair(material)]
+    for pair in pairs:
         others = {comet for comet in comets.values() if comet != comets[pair]}
         groups = _number_groups(reader, pair, [one.key for one in scores], others)
         blocks.append(_block(material, pair, *groups))
     columns = [_SYSTEM, Column("knob", "Knob"), *scores]
     columns += [_papers(column) for column in scores if column.key in _printed_scores(material)]
     return reader.table(columns, blocks)
+
+
+def _no_pair(material: Material) -> Block:
+    """What stands in a table for a pair that the paper has and the study has not."""
+    shown = ", ".join(material.pairs) or "none"
+    role = material.drawing.pairs
+    note = f"study {material.study_name} has no further {role} pair (it has: {shown})"
+    return Block("", "", (), (note,))
 
 
 def _number_groups(

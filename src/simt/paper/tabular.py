@@ -153,6 +153,7 @@ _LATEX = {
     "²": r"\textsuperscript{2}", "→": r"$\rightarrow$", "±": r"$\pm$", "–": "--", "…": r"\dots{}",
     "λ": r"$\lambda$", "γ": r"$\gamma$", "δ": r"$\delta$", "τ": r"$\tau$", "ρ": r"$\rho$",
     "β": r"$\beta$", "ε": r"$\epsilon$", "×": r"$\times$", "§": r"\S{}", "∞": r"$\infty$",
+    "≥": r"$\geq$", "≤": r"$\leq$", "⟨": r"$\langle$", "⟩": r"$\rangle$", "Δ": r"$\Delta$",
     "<": r"\textless{}", ">": r"\textgreater{}",
 }  # fmt: skip
 
@@ -178,6 +179,7 @@ def _latex_float(table: Table, block: Block, label: str) -> str:
     kind = "table*" if table.is_wide else "table"
     head = " & ".join(latex_text(column.heading) for column in table.columns)
     groups = [_latex_group(table.columns, group) for group in block.groups]
+    groups = groups or [" & ".join(["--"] * len(table.columns)) + r" \\"]
     lines = [
         rf"\begin{{{kind}}}[t]", r"\centering\small", rf"\begin{{tabular}}{{{kinds}}}", r"\toprule",
         head + r" \\", r"\midrule", "\n\\midrule\n".join(groups), r"\bottomrule",

@@ -144,14 +144,15 @@ def test_a_system_has_the_same_colour_in_every_figure(material: Make) -> None:
     colours = set()
     for name in ("fig03-bleu-al", "fig06-prohibition", "fig08-ablations", "fig05-alignments"):
         _, figure = draw(name, material(name))
-        (line,) = (one for one in figure.axes[0].get_lines() if one.get_label() == "SM²-Bi")
+        lines = (line for axes in figure.axes for line in axes.get_lines())
+        line = next(line for line in lines if line.get_label() == "SM²-Bi")
         colours.add(to_hex(line.get_color()))
     assert colours == {look_of("sm2/bi").colour}
 
 
 def test_encoders_are_told_apart_by_the_line(material: Make) -> None:
     _, figure = draw("fig06-prohibition", material("fig06-prohibition"))
-    dashed = {line.get_label() for line in figure.axes[0].get_lines() if line.is_dashed()}
+    dashed = {line.get_label() for line in figure.axes[2].get_lines() if line.is_dashed()}
     assert dashed == {"SM²-Uni", "SM²-Uni-P"}
 
 

@@ -19,7 +19,6 @@ from tests.samples.results import COMET, SIGNATURES, lagging, write_results
 
 Make = Callable[..., Material]
 Edit = Callable[[Path, Callable[[Any], None]], None]
-SCHEMATICS = {"fig01-paradigms", "fig02-framework"}
 
 
 def panels_of(name: str, material: Material) -> tuple[Panel, ...]:
@@ -49,8 +48,14 @@ def points_of(curve: Curve) -> dict[Any, tuple[float, float]]:
 # --- names --------------------------------------------------------------------------------------
 
 
+def test_all_figures_tables_and_the_algorithm_of_the_paper_are_there() -> None:
+    assert sorted({name[:5] for name in FIGURES}) == [f"fig{n:02}" for n in range(1, 14)]
+    tables = {name[:5] for name in TABLES}
+    assert {f"tab{n:02}" for n in range(1, 10)} | {"alg01"} <= tables
+
+
 def test_every_figure_and_table_of_params_is_registered(params: Params) -> None:
-    assert set(FIGURES) == set(params.paper.figures) - SCHEMATICS
+    assert set(FIGURES) == set(params.paper.figures)
     assert set(TABLES) == set(params.paper.tables)
 
 

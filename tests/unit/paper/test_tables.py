@@ -2,13 +2,17 @@
 
 import csv
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from simt.instances import EOS_TOKEN, make_instance
 from simt.paper import TABLES
+from simt.paper.algorithm import decisions
+from simt.paper.comparison import interpolated
 from simt.paper.material import KnobName, Material
 from simt.paper.rows import COMET_OF_THE_PAPER
 from simt.paper.tabular import (
@@ -180,10 +184,12 @@ def test_settings_are_those_of_params(material: Make) -> None:
 
 def test_paper_numbers_stand_beside_ours(material: Make, params: Params, tmp_path: Path) -> None:
     write_results(tmp_path, params, "paper", comet=COMET_OF_THE_PAPER)
-    made = material("tab05-numbers", tmp_path, "paper", with_paper_numbers=True)
     lines = {
         (line["pair"], line["system"], line["knob"]): line
-        for line in csv_of(table_of("tab05-numbers", made))
+        for name in ("tab05-numbers", "tab06-numbers")
+        for line in csv_of(
+            table_of(name, material(name, tmp_path, "paper", with_paper_numbers=True))
+        )
     }
     columns = ("paper_al_token", "paper_bleu", f"paper_{COMET_OF_THE_PAPER}")
     hmt = lines["wmt15-deen", "HMT", "(11, 8)"]
@@ -198,7 +204,7 @@ def test_paper_numbers_of_the_analyses_stand_beside_ours(
 ) -> None:
     write_results(tmp_path, params, "paper")
     expected = {
-        "tab01-confidence": ("confidence_kendall", "0.65"),
+        "tab01-confidence": ("paper_confidence_kendall", "0.65"),
         "tab02-sizes": ("paper_bleu_after", "32.75"),
         "tab03-offline-ability": ("paper_bleu", "31.93"),
         "tab09-length-groups": ("paper_mean_length", "14.07"),
@@ -215,6 +221,67 @@ def test_another_pair_has_no_columns_for_the_paper(material: Make, name: str) ->
         for switch in (False, True)
     )
     assert plain == asked
+
+
+def test_ours_theirs_and_the_difference_stand_in_one_table(
+    material: Make, params: Params, tmp_path: Path
+) -> None:
+    write_results(tmp_path, params, "paper", comet=COMET_OF_THE_PAPER)
+    made = material("tab10-beside-paper", tmp_path, "paper")
+    lines = {
+        (line["pair"], line["row"], line["setting"], line["score"]): line
+        for line in csv_of(table_of("tab10-beside-paper", made))
+    }
+    line = lines["wmt15-deen", "ITST", "δ = 0.5", "SacreBLEU"]
+    ours = lagged_bleu(made, "wmt15-deen", "itst", "uni", 0.5)
+    assert float(line["paper"]) == 29.51
+    assert float(line["ours"]) == pytest.approx(ours)
+    assert float(line["difference"]) == pytest.approx(ours - 29.51)
+    assert {key[0] for key in lines} == {"nist-zhen", "wmt15-deen", "wmt16-enro", "iwslt15-envi"}
+    assert lines["wmt15-deen", "SM²-Bi", "", "Pearson"]["paper"] == "0.82"
+    assert float(lines["wmt15-deen", "sm2 bi-w1.0", "γ = 0.99", "AL"]["paper"]) == 5.79
+
+
+def lagged_bleu(made: Material, pair: str, method: str, variant: str, knob: float) -> float:
+    """BLEU straight from the file of scores."""
+    path = made.results / "points" / pair / method / variant / "seed1" / "test" / "scores.json"
+    points = json.loads(path.read_text(encoding="utf-8"))["points"]
+    (value,) = (one["scores"]["bleu"]["value"] for one in points if one["knob"] == knob)
+    return float(value)
+
+
+def test_bleu_is_also_compared_at_the_papers_latency() -> None:
+    points = [(2.0, 20.0), (4.0, 30.0)]
+    assert interpolated(points, 2.5) == 22.5  # a quarter of the way from 20 to 30
+    assert interpolated(points, 4.5) is None
+
+
+def test_a_study_with_fewer_pairs_says_so_in_the_tables_of_the_others(material: Make) -> None:
+    for name in ("tab06-numbers", "tab07-numbers"):
+        text = as_markdown(table_of(name, material(name)))
+        assert "study tiny has no further main pair (it has: tiny-deen)" in text
+
+
+def test_the_decision_rule_begins_as_the_settings_say(material: Make) -> None:
+    lines = csv_of(table_of("alg01-decision-rule", material("alg01-decision-rule")))
+    assert lines[0]["state"] == "(1, 1)"
+    assert "c_ij ≥ γ" in lines[2]["condition"]
+
+
+def test_the_decisions_of_a_sentence_are_those_that_were_decoded() -> None:
+    instance = make_instance(
+        index=3, knob=0.5, source="a b c", source_tokens=["a", "b", "c", EOS_TOKEN],
+        references=["x y"], prediction="x y", tokens=["x", "y", EOS_TOKEN], token_delays=[2, 2, 4],
+        write_confidence=[0.7, 0.6, 0.2], read_confidence=[None, 0.3, 0.1, 0.4],
+    )  # fmt: skip
+    assert list(decisions(instance)) == [
+        ("1", "(1, 1)", "c = 0.30 < 0.5", "READ b"),
+        ("2", "(1, 2)", "c = 0.70 ≥ 0.5", "WRITE x"),
+        ("3", "(2, 2)", "c = 0.60 ≥ 0.5", "WRITE y"),
+        ("4", "(3, 2)", "c = 0.10 < 0.5", "READ c"),
+        ("5", "(3, 3)", "c = 0.40 < 0.5", "READ ⟨eos⟩"),
+        ("6", "(3, 4)", "j = M", "WRITE ⟨eos⟩"),
+    ]
 
 
 # --- formats ------------------------------------------------------------------------------------

@@ -1,0 +1,118 @@
+"""Schematics: the states of a real sentence, the paths through them, and where methods may go."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simt.instances import EOS_TOKEN, make_instance, write_instances
+from simt.paper import FIGURES
+from simt.paper.canvas import in_style, render
+from simt.paper.material import Material
+from simt.paper.schematics import hmt_states, sm2_states
+from simt.paper.sketches import DecisionPath, Grid, Sentence, TrainingStep
+from simt.paper.style import DECISION
+from simt.params import Params
+from simt.runs import Point
+
+Make = Callable[..., Material]
+
+GRID = {
+    "index": 7,
+    "source": ["ein", "Ha@@", "us", EOS_TOKEN],
+    "target": ["a", "house", EOS_TOKEN],
+    "confidence": [[0.8, 0.9, 0.9, 1.0], [0.1, 0.2, 0.6, 0.7], [0.2, 0.3, 0.4, 0.9]],
+    "probability": [[0.5, 0.6, 0.7, 0.8], [0.1, 0.2, 0.9, 1.0], [0.0, 0.1, 0.2, 0.6]],
+    "delays": [{"knob": 0.3, "delays": [1, 3, 3]}, {"knob": 0.5, "delays": [1, 3, 4]}],
+}
+
+
+@pytest.fixture
+def with_grid(tmp_path: Path) -> Path:
+    """Results that hold nothing but the states of one sentence."""
+    folder = tmp_path / "points" / str(Point.parse("tiny-deen/sm2/bi/seed1/valid"))
+    folder.mkdir(parents=True)
+    (folder / "grid.json").write_text(json.dumps(GRID), encoding="utf-8")
+    return tmp_path
+
+
+def test_a_path_reads_to_the_right_and_writes_down() -> None:
+    path = DecisionPath(DECISION, (1, 3, 3, 4))
+    assert list(path.states()) == [(1, 1), (2, 1), (2, 2), (2, 3), (3, 3), (4, 3), (4, 4)]
+
+
+def test_figure_1_has_the_confidence_of_every_state(material: Make, with_grid: Path) -> None:
+    on_path, every = FIGURES["fig01-paradigms"](material("fig01-paradigms", with_grid)).sketches
+    assert isinstance(on_path, Grid)
+    assert isinstance(every, Grid)
+    assert (len(every.values), every.values[2, 3]) == (12, 0.6)
+    assert set(on_path.values) == {(1, 1), (2, 1), (2, 2), (2, 3), (3, 3), (3, 4)}  # γ = 0.5
+    assert every.sentence == Sentence(
+        ("ein", "Ha-", "us", "⟨eos⟩"), ("a", "house", "⟨eos⟩"), "sentence 7 of tiny-deen valid"
+    )
+
+
+def test_figure_2_mixes_what_the_two_passes_say(material: Make, with_grid: Path) -> None:
+    (step,) = FIGURES["fig02-framework"](material("fig02-framework", with_grid)).sketches
+    assert isinstance(step, TrainingStep)
+    assert step.prefix == 2  # half of the source
+    assert (step.full, step.partial) == ([0.8, 1.0, 0.6], [0.6, 0.2, 0.1])
+    # 0.9·0.6 + 0.1·0.8, 0.2·0.2 + 0.8·1, 0.3·0.1 + 0.7·0.6
+    assert step.mixture == pytest.approx([0.62, 0.84, 0.45])
+
+
+@pytest.mark.parametrize("name", ["fig01-paradigms", "fig02-framework", "fig06-prohibition"])
+def test_a_sentence_that_is_not_there_is_named(material: Make, tmp_path: Path, name: str) -> None:
+    sheet = FIGURES[name](material(name, tmp_path))
+    assert all("missing: " in sketch.notes[0] for sketch in sheet.sketches)
+    with in_style():
+        assert "missing: " in render(sheet).get_supxlabel()
+
+
+# --- where methods may go: the formulas of methods.md §5.1 and §7, state by state ----------------
+
+SENTENCE = Sentence(tuple("abcdefg"), tuple("uvwxyz"), "")
+
+
+def method_settings(params: Params, method: str, variant: str) -> dict[str, Any]:
+    return params.method_settings("tiny-deen", method, variant)
+
+
+def test_states_of_hmt_lie_between_the_first_and_the_last_of_each_token(params: Params) -> None:
+    low, count = 2, 4
+    expected = {
+        (i, min(max(low + i - 1 + k - 1, 1), 7)) for i in range(1, 7) for k in range(1, count + 1)
+    }
+    assert hmt_states(method_settings(params, "hmt", "l2-k4"), SENTENCE) == expected
+
+
+def test_sm2_learns_from_every_state(params: Params) -> None:
+    everywhere = {(i, j) for i in range(1, 7) for j in range(1, 8)}
+    assert sm2_states(method_settings(params, "sm2", "bi"), SENTENCE) == everywhere
+
+
+def test_prohibition_leaves_what_lies_between_two_waits(params: Params) -> None:
+    settings = method_settings(params, "sm2", "bi-p") | {"prohibition_upper": 3}
+    expected = {(i, j) for i in range(1, 7) for j in range(1, 8) if min(i, 7) <= j <= min(i + 2, 7)}
+    assert sm2_states(settings, SENTENCE) == expected
+
+
+def test_figure_6_shows_the_path_that_was_decoded(material: Make, tmp_path: Path) -> None:
+    tokens = [*"abcdefgh", EOS_TOKEN]
+    decoded = make_instance(
+        index=0, knob=0.5, source=" ".join(tokens[:-1]), source_tokens=tokens, references=["x"],
+        prediction="x y", tokens=["x", "y", EOS_TOKEN], token_delays=[2, 5, 9],
+        reference_token_length=9,
+    )  # fmt: skip
+    for run in ("hmt/l2-k4", "sm2/bi"):
+        folder = tmp_path / "points" / str(Point.parse(f"tiny-deen/{run}/seed1/test"))
+        write_instances(folder / "instances.jsonl", [decoded])
+    hmt, sm2 = FIGURES["fig06-prohibition"](material("fig06-prohibition", tmp_path)).sketches
+    for grid in (hmt, sm2):
+        assert isinstance(grid, Grid)
+        assert [path.delays for path in grid.paths] == [(2, 5, 9)]
+    assert isinstance(hmt, Grid)
+    assert hmt.title == "(a) HMT, L = 2, K = 4"
+    assert hmt.allowed == {(i, min(1 + i + k - 1, 9)) for i in (1, 2, 3) for k in (1, 2, 3, 4)}
