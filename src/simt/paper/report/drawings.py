@@ -21,7 +21,6 @@ class Drawn:
     name: str  # of its files
     number: str  # in the paper
     title: str
-    notes: tuple[str, ...]
     signatures: Signatures
     points: int
 
@@ -31,7 +30,7 @@ class ShownFigure(Drawn):
     """A figure as a picture in the page."""
 
     address: str  # data:…
-    describes: str
+    describes: str  # what the picture shows, for those who do not see it
     is_wide: bool
 
 
@@ -71,17 +70,19 @@ def all_signatures(drawings: Iterable[Drawn]) -> Signatures:
 def _figure(files: Files, name: str) -> ShownFigure:
     caption = files.json(files.paper / "figures" / f"{name}.json")
     svg = files.text(files.paper / "figures" / f"{name}.svg")
-    panels = caption.get("panels", [])
+    panels = caption["panels"]
     curves = [curve for panel in panels for curve in panel["curves"] + panel["lines"]]
-    names = list(dict.fromkeys(curve["name"] for curve in curves))
+    said = [
+        *(curve["name"] for curve in curves),
+        *(note for one in panels for note in one["notes"]),
+    ]
     return ShownFigure(
         **_head(caption),
-        notes=tuple(note for panel in panels for note in panel["notes"]),
         signatures=_merged(panel["signatures"] for panel in panels),
         points=sum(len(curve["points"]) for curve in curves),
         # A data: address of its own keeps the ids of one picture apart from those of another.
         address=f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}",
-        describes=f"{caption['title']}: {', '.join(names)}" if names else caption["title"],
+        describes="; ".join([caption["title"], *dict.fromkeys(said)]),
         is_wide=_width_pt(svg) > _PAGE_WIDE_PT,
     )
 
@@ -96,7 +97,6 @@ def _table(files: Files, name: str) -> ShownTable:
     caption = files.json(files.paper / "tables" / f"{name}.json")
     return ShownTable(
         **_head(caption),
-        notes=(),
         signatures=_merged([caption["signatures"]]),
         points=len(caption["points"]),
         blocks=tuple(read_markdown(files.text(files.paper / "tables" / f"{name}.md"))),
