@@ -106,36 +106,49 @@ def _each_with_the_one_before(
 
 
 class _Curves(NamedTuple):
-    """Systems at latencies that all of them reach: observed SA, resampled SRA."""
+    """Systems at some latencies: observed SA, resampled SRA; not a number out of reach."""
 
     latencies: Floats
     observed: Floats
     resampled: Floats
 
 
-def _curves(evidence: Evidence, comparison: Comparison, test: ClaimTest, group: Group) -> _Curves:
-    """All systems of a comparison over the same draws of sentences."""
+def _curves(
+    evidence: Evidence, comparison: Comparison, test: ClaimTest, group: Group = "all"
+) -> _Curves:
+    """All systems of a comparison over the same draws of sentences.
+
+    The latencies are those that the system shares with at least one of the others.
+    """
     names = (comparison.system, *comparison.others)
     systems = [evidence.system(comparison.pair, name, test.score, group) for name in names]
     latencies = _latencies(systems, names, test)
     found = resample(systems, latencies, RESAMPLES, np.random.default_rng(_SEED))
     observed = np.stack([one.observed for one in found])
     resampled = np.stack([one.resampled for one in found])
-    share = (~np.isnan(resampled).any(axis=0)).mean(axis=0)
-    is_reached = (share >= _REACHED) & ~np.isnan(observed).any(axis=0)
-    if not is_reached.any():
+    is_reached = (~np.isnan(resampled)).mean(axis=1) >= _REACHED
+    observed = np.where(is_reached, observed, np.nan)
+    resampled = np.where(is_reached[:, None, :], resampled, np.nan)
+    is_known = ~np.isnan(observed)
+    is_shared = is_known[0] & (is_known[1:].any(axis=0) if comparison.others else True)
+    if not is_shared.any():
         raise NotMeasuredError(_no_latency(comparison.pair, names, test))
-    return _Curves(latencies[is_reached], observed[:, is_reached], resampled[:, :, is_reached])
+    return _Curves(latencies[is_shared], observed[:, is_shared], resampled[:, :, is_shared])
 
 
 def _latencies(systems: Sequence[System], names: Sequence[SystemName], test: ClaimTest) -> Floats:
-    """The whole numbers that all curves reach; any one if all are levels."""
-    curves = [one for one, name in zip(systems, names, strict=True) if name.knob is None]
-    if not curves or test.score.startswith("confidence"):
+    """The whole numbers that the first curve shares with another; any one if all are levels."""
+    is_level = [name.knob is not None or test.score.startswith("confidence") for name in names]
+    if all(is_level):
         return np.zeros(1)
-    shared = shared_latencies(curves)
+    curves = [one for one, level in zip(systems, is_level, strict=True) if not level]
+    first, others = curves[0], curves[1:] or [curves[0]]
+    shared: Floats = np.unique(
+        np.concatenate([shared_latencies([first, other]) for other in others])
+    )
     low, high = test.between or (-np.inf, np.inf)
-    return shared[(shared >= low) & (shared <= high)]
+    within: Floats = shared[(shared >= low) & (shared <= high)]
+    return within
 
 
 def _no_latency(pair: str, names: Sequence[SystemName], test: ClaimTest) -> str:
@@ -144,7 +157,7 @@ def _no_latency(pair: str, names: Sequence[SystemName], test: ClaimTest) -> str:
 
 
 def _at_each_latency(evidence: Evidence, comparison: Comparison, test: ClaimTest) -> list[Estimate]:
-    curves = _curves(evidence, comparison, test, "all")
+    curves = _curves(evidence, comparison, test)
     observed, resampled = (values[0] - values[1] for values in (curves.observed, curves.resampled))
     return [
         Estimate(f"{_title(comparison, test)} at AL {latency:g}", observed[place], column)
@@ -153,9 +166,9 @@ def _at_each_latency(evidence: Evidence, comparison: Comparison, test: ClaimTest
 
 
 def _over_latencies(evidence: Evidence, comparison: Comparison, test: ClaimTest) -> list[Estimate]:
-    curves = _curves(evidence, comparison, test, "all")
+    curves = _curves(evidence, comparison, test)
     means = (
-        (values[0] - values[1:].max(axis=0)).mean(axis=-1)
+        (values[0] - np.fmax.reduce(values[1:], axis=0)).mean(axis=-1)
         for values in (curves.observed, curves.resampled)
     )
     return [Estimate(f"{_title(comparison, test)}{_span(curves)}", *_number(*means))]
@@ -168,7 +181,7 @@ def _at_highest_latency(
 
 
 def _of_levels(evidence: Evidence, comparison: Comparison, test: ClaimTest) -> list[Estimate]:
-    curves = _curves(evidence, comparison, test, "all")
+    curves = _curves(evidence, comparison, test)
     first, *rest = (
         (observed[0], resampled[:, 0])
         for observed, resampled in zip(curves.observed, curves.resampled, strict=True)
@@ -220,7 +233,7 @@ MEASUREMENTS: dict[str, Measurement] = {
         "mean over the whole ALs that both reach", _each_with_each, _over_latencies
     ),
     "against-the-best": Measurement(
-        "against the best of the others at each whole AL that all reach, mean over these",
+        "against the best of the others that reach it at each whole AL, mean over these",
         _each_with_all,
         _over_latencies,
     ),

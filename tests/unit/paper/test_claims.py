@@ -1,0 +1,315 @@
+"""Claims: numbers made by hand where the verdict is obvious, and sentences where it is."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simt.errors import SimtError
+from simt.instances import EOS_TOKEN, Instance, make_instance, write_instances
+from simt.paper.claims import Claim, Measured, judge, judge_claims, load_claims, verdict_of
+from simt.paper.evidence import Evidence, NotMeasuredError, SystemName, level, percentage_of
+from simt.paper.measurements import MEASUREMENTS, ClaimTest, Estimate
+from simt.paper.verdicts import Ledger, as_markdown, as_text, write_ledger
+from simt.params import Params
+from simt.runs import Point
+from simt.scoring.significance import KnobStatistics, curve_points
+
+# --- from numbers to a verdict ------------------------------------------------------------------
+
+
+def claim_of(*tests: ClaimTest) -> Claim:
+    return Claim(claim="c", sentence="It is so.", where="Figure 0", pairs="main", tests=tests)
+
+
+def expects(above: float | None = None, below: float | None = None) -> ClaimTest:
+    return ClaimTest(
+        measurement="over-latencies", score="bleu", systems=("sm2/bi",), above=above, below=below
+    )
+
+
+def number(low: float, high: float, what: str = "n") -> Estimate:
+    """A number whose resamples are spread evenly from ``low`` to ``high``."""
+    return Estimate(what, (low + high) / 2, np.linspace(low, high, 2001))
+
+
+def judged(test: ClaimTest, *numbers: Estimate, lacking: Sequence[str] = ()) -> str:
+    measured = Measured([(test, one) for one in numbers], list(lacking))
+    return verdict_of(claim_of(test), measured, "by hand").verdict
+
+
+def test_a_claim_holds_if_every_number_is_as_expected() -> None:
+    assert judged(expects(above=0), number(1, 2), number(0.5, 3)) == "holds"
+    assert judged(expects(above=-1, below=1), number(-0.5, 0.5)) == "holds"
+
+
+def test_a_claim_does_not_hold_if_one_number_is_outside() -> None:
+    assert judged(expects(above=0), number(1, 2), number(-2, -1)) == "does not hold"
+    assert judged(expects(above=-1, below=1), number(2, 3)) == "does not hold"
+
+
+def test_a_number_on_both_sides_of_the_bound_is_not_enough() -> None:
+    assert judged(expects(above=0), number(1, 2), number(-1, 1)) == "not enough data"
+
+
+def test_what_was_not_measured_keeps_a_claim_from_holding() -> None:
+    test = expects(above=0)
+    assert judged(test, number(1, 2), lacking=["ITST was not decoded"]) == "not enough data"
+    assert judged(test, number(-2, -1), lacking=["ITST was not decoded"]) == "does not hold"
+
+
+def test_no_number_is_never_a_verdict() -> None:
+    assert judged(expects(above=0)) == "not enough data"
+
+
+def test_one_of_many_numbers_must_be_farther_outside_to_stand_against() -> None:
+    """Of -0.99…0.01, the middle 95 % end at -0.015, below 0; the middle 99.5 %, as is asked of each
+    of ten numbers, end at 0.0075.
+    """
+    doubtful = number(-0.99, 0.01)
+    assert judged(expects(above=0), doubtful) == "does not hold"
+    assert judged(expects(above=0), *[number(1, 2)] * 9, doubtful) == "not enough data"
+
+
+def test_the_number_that_decides_comes_first() -> None:
+    test = expects(above=0)
+    numbers = [(test, number(1, 2, "good")), (test, number(-2, -1, "bad"))]
+    verdict = verdict_of(claim_of(test), Measured(numbers, []), "by hand")
+    assert [one.what for one in verdict.numbers] == ["bad", "good"]
+    assert [one.stands for one in verdict.numbers] == ["against", "for"]
+
+
+def test_interval_and_p_value_are_those_of_the_resamples() -> None:
+    """Resamples 0, 1, …, 2000 around 1000: the middle 95 % is 50 to 1950.
+
+    No resample is farther from the mean than 1000, and only two, 0 and 2000, are as far: with the
+    observed one counted in, p = 3 / 2002.
+    """
+    test = expects(above=0)
+    (finding,) = verdict_of(
+        claim_of(test), Measured([(test, number(0, 2000))], []), "by hand"
+    ).numbers
+    assert (finding.value, finding.low, finding.high) == pytest.approx((1000, 50, 1950))
+    assert finding.p_value == pytest.approx(3 / 2002)
+
+
+# --- the claims as data -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("claim", load_claims(), ids=lambda claim: claim.claim)
+def test_every_claim_names_a_measurement_a_range_and_systems_that_exist(
+    claim: Claim, params: Params
+) -> None:
+    evidence = Evidence(params, "paper", Path("nowhere"))
+    for test in claim.tests:
+        assert test.measurement in MEASUREMENTS
+        assert test.above is not None or test.below is not None
+        for pair in evidence.pairs(claim.pairs):
+            assert MEASUREMENTS[test.measurement].comparisons(evidence, pair, test)
+
+
+def test_claims_have_names_of_their_own() -> None:
+    names = [claim.claim for claim in load_claims()]
+    assert len(set(names)) == len(names)
+
+
+def test_every_measurement_is_used_by_some_claim() -> None:
+    used = {test.measurement for claim in load_claims() for test in claim.tests}
+    assert used == set(MEASUREMENTS)
+
+
+# --- from sentences to numbers ------------------------------------------------------------------
+
+REFERENCE = "a b c d e f g h i j"
+GOOD, BAD = REFERENCE, "a b c d e z z z z z"
+
+
+def decoded(index: int, knob: float, prediction: str, delay: int) -> Instance:
+    """Ten words, each written after ``delay`` tokens more than wait-0 would have read."""
+    tokens = [*prediction.split(), EOS_TOKEN]
+    source = [*"zyxwvutsrq", EOS_TOKEN]
+    delays = [min(delay + place, len(source)) for place in range(len(tokens))]
+    return make_instance(
+        index=index, knob=knob, source=" ".join(source[:-1]), source_tokens=source,
+        references=[REFERENCE], prediction=prediction, tokens=tokens, token_delays=delays,
+        reference_token_length=11,
+    )  # fmt: skip
+
+
+Decode = Callable[[str, Callable[[int, int], str]], None]
+
+
+@pytest.fixture
+def decode(params: Params, tmp_path: Path) -> Decode:
+    """Writes the instances of a system: knob values lag by 1 to 5 tokens."""
+
+    def write(run: str, output: Callable[[int, int], str]) -> None:
+        folder = tmp_path / "points" / str(Point.parse(f"tiny-deen/{run}/seed1/test"))
+        write_instances(
+            folder / "instances.jsonl",
+            [
+                decoded(index, lag / 10, output(index, lag), lag)
+                for lag in range(1, 6)
+                for index in range(40)
+            ],
+        )
+
+    return write
+
+
+def measure(params: Params, results: Path, test: ClaimTest) -> list[Estimate]:
+    evidence = Evidence(params, "tiny", results)
+    measurement = MEASUREMENTS[test.measurement]
+    return [
+        found
+        for comparison in measurement.comparisons(evidence, "tiny-deen", test)
+        for found in measurement.measure(evidence, comparison, test)
+    ]
+
+
+# Five of ten words, four of nine pairs, three of eight triples, two of seven quadruples; the
+# lengths are equal: 100 · (5/10 · 4/9 · 3/8 · 2/7) ** (1/4).
+BAD_BLEU = 100 * (1 / 42) ** 0.25
+
+
+def test_the_difference_at_each_latency_is_that_of_bleu(
+    params: Params, tmp_path: Path, decode: Decode
+) -> None:
+    decode("sm2/bi", lambda index, lag: GOOD)
+    decode("itst/uni", lambda index, lag: BAD)
+    test = ClaimTest(
+        measurement="at-each-latency", score="bleu", systems=("sm2/bi",), against=("itst/uni",),
+        between=(2, 4), above=0,
+    )  # fmt: skip
+    found = measure(params, tmp_path, test)
+    assert [one.what.rpartition(" ")[2] for one in found] == ["2", "3", "4"]
+    assert [one.observed for one in found] == pytest.approx([100 - BAD_BLEU] * 3)
+    assert all(np.allclose(one.resampled, 100 - BAD_BLEU) for one in found)
+
+
+def test_the_best_of_the_others_is_chosen_at_each_latency(
+    params: Params, tmp_path: Path, decode: Decode
+) -> None:
+    decode("sm2/bi", lambda index, lag: BAD)
+    decode("itst/uni", lambda index, lag: GOOD if lag > 3 else BAD)
+    decode("multipath/uni", lambda index, lag: GOOD if lag < 2 else BAD)
+    test = ClaimTest(
+        measurement="against-the-best", score="bleu", systems=("sm2/bi",),
+        against=("itst/uni", "multipath/uni"), above=0,
+    )  # fmt: skip
+    (found,) = measure(params, tmp_path, test)
+    # At lags 1, 4 and 5 one of the others is right, at 2 and 3 none is.
+    assert found.observed == pytest.approx(-3 * (100 - BAD_BLEU) / 5)
+
+
+def test_levels_are_compared_without_a_latency(
+    params: Params, tmp_path: Path, decode: Decode
+) -> None:
+    decode("sm2/bi", lambda index, lag: GOOD)
+    test = ClaimTest(
+        measurement="from-one-to-the-next", score="al", systems=("sm2/bi@0.1", "sm2/bi@0.4"),
+        below=0,
+    )  # fmt: skip
+    (found,) = measure(params, tmp_path, test)
+    assert found.observed == pytest.approx(3.0)  # wait-4 lags by three more than wait-1
+
+
+def test_losses_on_long_sentences_are_compared_between_systems(
+    params: Params, tmp_path: Path, decode: Decode
+) -> None:
+    """All sources are equally long, so that the first twenty are the short half."""
+    decode("sm2/bi", lambda index, lag: GOOD if index < 20 else BAD)
+    decode("itst/uni", lambda index, lag: GOOD)
+    test = ClaimTest(
+        measurement="long-minus-short", score="bleu", systems=("sm2/bi",), against=("itst/uni",),
+        above=-1,
+    )  # fmt: skip
+    (found,) = measure(params, tmp_path, test)
+    assert found.observed == pytest.approx(BAD_BLEU - 100)
+
+
+def test_curves_that_never_meet_are_not_compared(
+    params: Params, tmp_path: Path, decode: Decode
+) -> None:
+    decode("sm2/bi", lambda index, lag: GOOD)
+    decode("itst/uni", lambda index, lag: GOOD)
+    test = ClaimTest(
+        measurement="over-latencies", score="bleu", systems=("sm2/bi",), against=("itst/uni",),
+        between=(7, 9), above=0,
+    )  # fmt: skip
+    with pytest.raises(NotMeasuredError, match="SM²-Bi and ITST share no whole AL from 7 to 9"):
+        measure(params, tmp_path, test)
+
+
+def test_a_run_that_was_not_decoded_is_named(params: Params, tmp_path: Path) -> None:
+    (claim,) = (one for one in load_claims() if one.claim == "fine-tuning-close")
+    verdict = judge(claim, Evidence(params, "tiny", tmp_path))
+    assert verdict.verdict == "not enough data"
+    assert verdict.reason == "tiny-deen/sm2/bi-ft/seed1 was not decoded on test"
+
+
+def test_a_level_is_the_same_at_every_latency() -> None:
+    statistics = KnobStatistics(np.array([[1, 2], [2, 2]]), np.array([3.0, 5.0]), percentage_of)
+    latencies, scores = curve_points(level(statistics))
+    assert scores.tolist() == [[75.0, 75.0]]
+    assert latencies[0, 0] < -1000
+    assert latencies[0, 1] > 1000
+
+
+def test_a_star_stands_for_what_the_study_runs(params: Params) -> None:
+    names = Evidence(params, "paper", Path("nowhere")).names("wmt15-deen", "sm2/bi-w*@0.99")
+    assert [name.key for name in names] == [f"sm2/bi-w{n / 10:.1f}" for n in range(2, 11)]
+    assert {name.knob for name in names} == {0.99}
+
+
+def test_a_system_that_the_study_does_not_run_is_named(params: Params) -> None:
+    with pytest.raises(NotMeasuredError, match=r"study tiny runs no sm2 bi-w0\.7 on tiny-deen"):
+        Evidence(params, "tiny", Path("nowhere")).names("tiny-deen", "sm2/bi-w0.7")
+
+
+def test_names_of_levels_carry_their_knob() -> None:
+    assert SystemName.parse("sm2/bi@full") == SystemName("sm2/bi", "full")
+    assert SystemName.parse("sm2/bi@0.99") == SystemName("sm2/bi", 0.99)
+    assert SystemName.parse("offline/bi") == SystemName("offline/bi", "full")
+    assert SystemName.parse("waitk") == SystemName("waitk")
+
+
+# --- the ledger ---------------------------------------------------------------------------------
+
+
+def ledger_of(*tests: tuple[ClaimTest, Estimate]) -> Ledger:
+    verdict = verdict_of(claim_of(tests[0][0]), Measured(list(tests), []), "by hand")
+    return Ledger("tiny", "default", 1, (verdict,))
+
+
+def test_the_ledger_prints_claim_verdict_interval_and_the_papers_number() -> None:
+    test = expects(above=0).model_copy(update={"paper": 8.0})
+    text = as_text(ledger_of((test, number(0, 2000, "SM²-Bi - wait-k"))))
+    assert "1 holds, 0 does not hold, 0 not enough data" in text
+    assert "HOLDS            It is so." in text
+    assert "SM²-Bi - wait-k: +1000.00 [+50.00, +1950.00], p = 0.0015 (paper: +8.00)" in text
+
+
+def test_the_ledger_is_written_for_programs_and_for_people(tmp_path: Path) -> None:
+    ledger = ledger_of((expects(above=0), number(1, 2)))
+    write_ledger(ledger, tmp_path)
+    written = json.loads((tmp_path / "claims.json").read_text(encoding="utf-8"))
+    assert (written["study"], written["seeds"]) == ("tiny", 1)
+    (claim,) = written["claims"]
+    assert claim["verdict"] == "holds"
+    assert claim["numbers"][0]["expected"] == "above 0"
+    assert (tmp_path / "claims.md").read_text(encoding="utf-8") == as_markdown(ledger)
+
+
+def test_without_points_nothing_is_decided(params: Params, tmp_path: Path) -> None:
+    ledger = judge_claims(params, "tiny", tmp_path)
+    assert len(ledger.claims) == len(load_claims())
+    assert {one.verdict for one in ledger.claims} == {"not enough data"}
+    assert all(one.reason for one in ledger.claims)
+
+
+def test_an_unknown_study_is_named(params: Params, tmp_path: Path) -> None:
+    with pytest.raises(SimtError, match="no study 'big'; there are toy, tiny"):
+        judge_claims(params, "big", tmp_path)
