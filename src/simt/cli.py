@@ -66,6 +66,7 @@ def _add_study_commands(commands: "Commands") -> None:
     for name, command, says in (
         ("plan", _plan, "list what a study will do, what is done, what is stale and why"),
         ("check", _check, "fail unless the results of a study are those of params.yaml"),
+        ("track", _track, "mirror the record of a study into MLflow"),
         ("draw", _draw, "draw one figure or table of the paper from the points of a study"),
         ("claims", _claims, "which claims of the paper hold in a study, and by which numbers"),
         ("report", _report, "one page with everything that a study has found, and its theatre"),
@@ -79,6 +80,11 @@ def _add_study_commands(commands: "Commands") -> None:
             parser.add_argument(
                 "--bench", type=Path, metavar="FILE", help="speeds from simt bench train --json"
             )
+        if name == "track":
+            parser.add_argument(
+                "--follow", action="store_true",
+                help="go on until standard input ends, if MLFLOW_TRACKING_URI is set",
+            )  # fmt: skip
         if name == "check":
             stages = ("corpora", "runs", "points")
             parser.add_argument("stage", choices=stages, help="how far the study must be done")
@@ -115,6 +121,36 @@ def _check(options: argparse.Namespace) -> None:
 
     params = load_params(options.params, options.study, options.fidelity)
     print(check_stage(params, params.study, options.stage))
+
+
+def _track(options: argparse.Namespace) -> None:
+    for name, value in _QUIET_MLFLOW.items():
+        os.environ.setdefault(name, value)
+    store = os.environ.get("MLFLOW_TRACKING_URI")
+    if options.follow and not store:
+        return
+    from simt.params import load_params
+    from simt.tracking import follow_study, mirror_study
+
+    params = load_params(options.params, options.study, options.fidelity)
+    here = Path.cwd()
+    mirror = (params, params.study, store or f"sqlite:///{here / 'mlflow.db'}", here / "mlruns")
+    if options.follow:
+        follow_study(*mirror, wait=_has_input_ended, say=lambda text: print(text, flush=True))
+    else:
+        print(mirror_study(*mirror, is_over=False))
+
+
+# MLflow reports its use unless told not to, and asks a server that is down again for minutes.
+_QUIET_MLFLOW = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1"}
+
+
+def _has_input_ended(timeout_s: float) -> bool:
+    """Whether nothing can come any more from standard input, after waiting for that."""
+    import select
+
+    readable, _, _ = select.select([sys.stdin], [], [], timeout_s)
+    return bool(readable) and not sys.stdin.read(1)
 
 
 def _draw(options: argparse.Namespace) -> None:

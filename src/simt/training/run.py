@@ -1,9 +1,10 @@
 """A run from its settings to its folder: the model, its record, and how it was made."""
 
-import hashlib
 import platform
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -17,11 +18,12 @@ from simt.corpus.ids import EncodedSplit
 from simt.errors import SimtError
 from simt.methods import METHODS, Method, load_offline
 from simt.model.transformer import Transformer, Vocabulary
+from simt.record import FAILURE_FILE, HISTORY_FILE, work_folder
 from simt.settings import METHOD_SETTINGS, RunSettings
 from simt.training.checkpoint import load_tensors, save_tensors
 from simt.training.corpus import TrainingCorpus
 from simt.training.devices import Devices
-from simt.training.loop import Objective, Training
+from simt.training.loop import Objective, Training, TrainingStopped
 
 MODEL_FILE = "model.pt"
 
@@ -42,17 +44,33 @@ def train_run(
     with. Raises TrainingStopped when asked to stop; the same call then goes on.
     """
     started = time.time()
-    work = to / "work" / hashlib.sha256(settings.as_json().encode()).hexdigest()[:16]
-    training = open_training(settings, corpus, start, work, devices, checkpoint_minutes)
-    weights = training.run()
-    training.model.load_state_dict(weights)
-    validation = training.validation_losses()
+    work = work_folder(settings, to)
+    with _noted_failure(work):
+        training = open_training(settings, corpus, start, work, devices, checkpoint_minutes)
+        weights = training.run()
+        training.model.load_state_dict(weights)
+        validation = training.validation_losses()
     if devices.is_first:
         save_tensors(to / MODEL_FILE, weights)
-        with atomic_file(to / "history.jsonl", "wb") as stream:
-            stream.write((work / "history.jsonl").read_bytes())
+        with atomic_file(to / HISTORY_FILE, "wb") as stream:
+            stream.write((work / HISTORY_FILE).read_bytes())
         report = _report(settings, training, validation, time.time() - started)
         write_json(to / "run.json", report)
+
+
+@contextmanager
+def _noted_failure(work: Path) -> Iterator[None]:
+    """Leave a note of what went wrong, for whoever shows the run; to be stopped is no failure."""
+    note = work / FAILURE_FILE
+    note.unlink(missing_ok=True)
+    try:
+        yield
+    except TrainingStopped:
+        raise
+    except Exception as error:
+        with suppress(OSError):  # a full disk takes no note either
+            write_json(note, {"why": str(error) or type(error).__name__})
+        raise
 
 
 def open_training(

@@ -1,0 +1,294 @@
+"""The mirror in MLflow's database holds what the record does, however often it is made."""
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simt.cli import main
+from simt.params import Params, load_params
+from simt.record import HISTORY_FILE
+from simt.runs import Run
+from simt.training.history import History
+from tests.samples.records import begin_run, fail_run, finish_run, score_run, write_rows
+
+FILE = Path(__file__).parents[2] / "params.yaml"
+SM2 = Run("tiny-deen", "sm2", "bi", 1)
+WAITK = Run("tiny-deen", "waitk", "k3", 1)
+HOURS = 3600
+
+
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with MLflow's tables, made once: that takes seconds."""
+    from mlflow import MlflowClient
+
+    path = tmp_path_factory.mktemp("store") / "mlflow.db"
+    MlflowClient(f"sqlite:///{path}").search_experiments()
+    return path
+
+
+@pytest.fixture
+def params(tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    Path("params.yaml").write_bytes(FILE.read_bytes())
+    Path("mlflow.db").write_bytes(empty_store.read_bytes())
+    return load_params(Path("params.yaml"), "tiny")
+
+
+def track() -> None:
+    assert main(["track", "--study", "tiny"]) == 0
+
+
+def rows(query: str, *values: object, store: str = "mlflow.db") -> list[tuple[Any, ...]]:
+    """What the database holds, asked without MLflow."""
+    with sqlite3.connect(store) as database:
+        return database.execute(query, values).fetchall()
+
+
+def history(name: str, key: str) -> list[tuple[int, float]]:
+    """Steps and values of a metric of the run that is shown as ``name``."""
+    return rows(
+        "select step, value from metrics join runs using (run_uuid)"
+        " where name = ? and key = ? and lifecycle_stage = 'active' order by step",
+        name, key,
+    )  # fmt: skip
+
+
+def statuses() -> dict[str, str]:
+    return dict(rows("select name, status from runs where lifecycle_stage = 'active'"))
+
+
+def tags(name: str) -> dict[str, str]:
+    return dict(rows("select key, value from tags join runs using (run_uuid) where name = ?", name))
+
+
+def everything() -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of every table that a mirror writes."""
+    tables = ("experiments", "runs", "metrics", "latest_metrics", "params", "tags")
+    return {name: sorted(rows(f"select * from {name}"), key=repr) for name in tables}
+
+
+# --- what is there ----------------------------------------------------------------------------
+
+
+def test_losses_are_histories(params: Params) -> None:
+    finish_run(params, SM2, updates=3)
+    track()
+    assert history("sm2 bi seed1", "train/loss") == [(1, 10.0), (2, 5.0), (3, 10 / 3)]
+    assert history("sm2 bi seed1", "valid/loss") == [(3, 5 / 3)]
+
+
+def test_settings_are_params(params: Params) -> None:
+    finish_run(params, SM2)
+    track()
+    found = dict(rows("select key, value from params"))
+    assert found["sm2.confidence_weight"] == "0.1"
+    assert (found["training.updates"], found["model.width"]) == ("8", "16")
+    assert (found["pair"], found["variant"], found["seed"]) == ("tiny-deen", "bi", "1")
+
+
+def test_points_are_metrics_by_latency_with_their_knob(params: Params) -> None:
+    finish_run(params, SM2)
+    score_run(params, SM2)
+    track()
+    scores = json.loads(Path(f"results/points/{SM2}/test/scores.json").read_text())["points"]
+    expected = sorted(
+        (round(100 * point["scores"]["al_token"]["value"]), point["knob"])
+        for point in scores
+        if point["knob"] != "full"
+    )
+    assert history("sm2 bi seed1", "test/knob") == expected
+    assert [step for step, _ in history("sm2 bi seed1", "test/bleu")] == [s for s, _ in expected]
+    (full,) = [point for point in scores if point["knob"] == "full"]
+    assert history("sm2 bi seed1", "test full source/bleu") == [
+        (0, full["scores"]["bleu"]["value"])
+    ]
+
+
+def test_runs_of_a_method_are_below_one_run_in_the_experiment_of_the_study(params: Params) -> None:
+    finish_run(params, SM2)
+    finish_run(params, Run("tiny-deen", "sm2", "uni", 1))
+    finish_run(params, WAITK)
+    track()
+    assert rows("select name from experiments where experiment_id > 0") == [("tiny",)]
+    ids = dict(rows("select run_uuid, name from runs"))
+    parents = {
+        name: ids[tags(name)["mlflow.parentRunId"]] for name in ids.values() if "seed" in name
+    }
+    assert parents == {
+        "sm2 bi seed1": "tiny-deen sm2",
+        "sm2 uni seed1": "tiny-deen sm2",
+        "waitk k3 seed1": "tiny-deen waitk",
+    }
+
+
+def test_commit_revision_and_fidelity_are_tags(params: Params) -> None:
+    finish_run(params, SM2)
+    track()
+    found = tags("sm2 bi seed1")
+    assert (found["commit"], found["revision"]) == ("0123456789abcdef", "1")
+    assert found["fidelity"] == "default"
+
+
+def test_instances_and_figures_are_artifacts(params: Params) -> None:
+    finish_run(params, SM2)
+    score_run(params, SM2)
+    figure = Path("results/paper/tiny/figures/fig03-bleu-al.png")
+    figure.parent.mkdir(parents=True)
+    figure.write_bytes(b"a figure")
+    track()
+    sent = {path.name: path for path in Path("mlruns").rglob("*.*")}
+    assert sent["instances.jsonl"].parent.name == "test"
+    assert sent["fig03-bleu-al.png"].read_bytes() == b"a figure"
+
+
+# --- how a run ended --------------------------------------------------------------------------
+
+
+def test_run_is_running_while_its_record_grows_and_killed_when_it_is_silent(
+    params: Params,
+) -> None:
+    work = begin_run(params, SM2, updates=2)
+    track()
+    assert statuses() == {"tiny-deen sm2": "RUNNING", "sm2 bi seed1": "RUNNING"}
+    record = work / HISTORY_FILE
+    long_ago = record.stat().st_mtime - HOURS
+    os.utime(record, (long_ago, long_ago))
+    track()
+    assert statuses() == {"tiny-deen sm2": "KILLED", "sm2 bi seed1": "KILLED"}
+
+
+def test_failed_run_says_why(params: Params) -> None:
+    fail_run(params, SM2, 2, "loss nan at update 3")
+    track()
+    assert statuses()["sm2 bi seed1"] == "FAILED"
+    assert tags("sm2 bi seed1")["failure"] == "loss nan at update 3"
+
+
+def test_run_that_goes_on_after_a_failure_is_the_same_run(params: Params) -> None:
+    fail_run(params, SM2, 2, "the disk is full")
+    track()
+    finish_run(params, SM2, updates=4)
+    track()
+    assert statuses() == {"tiny-deen sm2": "FINISHED", "sm2 bi seed1": "FINISHED"}
+    assert [step for step, _ in history("sm2 bi seed1", "train/loss")] == [1, 2, 3, 4]
+
+
+def test_run_whose_folder_is_gone_does_not_stay_running(params: Params) -> None:
+    work = begin_run(params, SM2, updates=2)
+    track()
+    (work / HISTORY_FILE).unlink()
+    track()
+    assert statuses()["sm2 bi seed1"] == "KILLED"
+
+
+# --- again ------------------------------------------------------------------------------------
+
+
+def test_second_time_changes_nothing(params: Params) -> None:
+    for run in (SM2, WAITK):
+        finish_run(params, run)
+        score_run(params, run)
+    fail_run(params, Run("tiny-deen", "itst", "uni", 1), 2, "no luck")
+    track()
+    before = everything()
+    track()
+    assert everything() == before
+
+
+def test_new_rows_come_behind_the_old_ones(params: Params) -> None:
+    work = begin_run(params, SM2, updates=2)
+    track()
+    write_rows(work / HISTORY_FILE, 3, 5)
+    track()
+    assert [step for step, _ in history("sm2 bi seed1", "train/loss")] == [1, 2, 3, 4, 5]
+
+
+def test_half_a_line_is_left_for_the_next_time(params: Params) -> None:
+    work = begin_run(params, SM2, updates=2)
+    with (work / HISTORY_FILE).open("a") as stream:
+        stream.write('{"update": 3, "lo')
+    track()
+    assert [step for step, _ in history("sm2 bi seed1", "train/loss")] == [1, 2]
+
+
+def test_updates_that_are_done_again_after_a_kill_are_not_doubled(params: Params) -> None:
+    work = begin_run(params, SM2, updates=5)
+    track()
+    History(work / HISTORY_FILE).go_back_to(3)
+    write_rows(work / HISTORY_FILE, 4, 6, tokens_per_s=7.0)
+    track()
+    for key in ("train/loss", "speed/tokens_per_s"):
+        assert [step for step, _ in history("sm2 bi seed1", key)] == [1, 2, 3, 4, 5, 6]
+
+
+def test_new_scores_replace_the_old_ones(params: Params) -> None:
+    finish_run(params, WAITK)
+    score_run(params, WAITK)
+    track()
+    ((_, before),) = history("waitk k3 seed1", "test/bleu")
+    score_run(params, WAITK, shift=1.0)
+    track()
+    ((_, after),) = history("waitk k3 seed1", "test/bleu")
+    expected = json.loads(Path(f"results/points/{WAITK}/test/scores.json").read_text())
+    assert after == expected["points"][0]["scores"]["bleu"]["value"] != before
+
+
+def test_run_with_other_settings_is_another_one_and_the_old_one_says_so(params: Params) -> None:
+    finish_run(params, SM2)
+    track()
+    path = SM2.folder / "settings.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"revision": 2}))
+    track()
+    found = rows(
+        "select p.value, t.value from params p join tags t using (run_uuid)"
+        " where p.key = 'revision' and t.key = 'is_current' order by 1"
+    )
+    assert found == [("1", "no"), ("2", "yes")]
+
+
+def test_mirror_that_dies_between_any_two_calls_is_completed_by_the_next(
+    params: Params, empty_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mlflow import MlflowClient
+
+    finish_run(params, SM2)
+    score_run(params, SM2)
+    calls, deaths = 0, 0
+
+    def dying(real: Callable[..., Any], last_call: int) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls > last_call:
+                raise SystemExit
+            return real(*arguments, **named)
+
+        return call
+
+    for last_call in range(20):
+        with monkeypatch.context() as patch:
+            calls = 0
+            for name in ("create_experiment", "create_run", "log_batch", "log_artifact"):
+                patch.setattr(MlflowClient, name, dying(getattr(MlflowClient, name), last_call))
+            try:
+                track()
+                break
+            except SystemExit:
+                deaths += 1
+    assert deaths > 3
+    Path("calm.db").write_bytes(empty_store.read_bytes())
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{Path('calm.db').absolute()}")
+    track()
+    for query in (
+        "select key, step, value from metrics order by 1, 2",
+        "select key, value from params order by 1",
+        "select name, status from runs order by 1",
+    ):
+        assert rows(query) == rows(query, store="calm.db")
