@@ -74,12 +74,16 @@ def _is_step(sheet: Sheet) -> bool:
 def _draw_panel(axes: Axes, panel: Panel) -> None:
     for trace in panel.traces:
         _draw_trace(axes, trace)
+    lowest = min((_mean_y(level) for level in panel.levels if level.marks), default=0.0)
     for level in panel.levels:
-        _draw_level(axes, level, panel.has_named_levels)
+        _draw_level(axes, level)
+        if panel.has_named_levels and level.marks:
+            is_lowest = len(panel.levels) > 1 and _mean_y(level) == lowest
+            _name_level(axes, level, is_below=is_lowest)
     if panel.is_joined:
         axes.plot(*_mean_by_x(panel.marks), color=JOIN_GREY, linewidth=0.8, zorder=1.5)
     for curve in panel.curves:
-        _draw_curve(axes, curve)
+        _draw_curve(axes, curve, seed_size=3.4 if panel.is_joined else 2.2)
     axes.set_title(panel.title)
     axes.set_xlabel(panel.x.label)
     axes.set_ylabel(panel.y.label)
@@ -105,14 +109,14 @@ def _set_scales(axes: Axes, panel: Panel) -> None:
         axes.set_ylim(min(ys) - room, min(ys) + room)
 
 
-def _draw_curve(axes: Axes, curve: Curve) -> None:
+def _draw_curve(axes: Axes, curve: Curve, seed_size: float) -> None:
     """One seed: a line through its marks. Several: their marks, their mean and what lies around."""
     seeds = by_seed(curve.marks)
     if len(seeds) <= 1:
         axes.plot(*_xy(curve.marks), **_line(curve.look), **_marker(curve.look))
     else:
         for marks in seeds.values():
-            axes.plot(*_xy(marks), linestyle="", alpha=0.55, **_marker(curve.look, size=2.2))
+            axes.plot(*_xy(marks), linestyle="", alpha=0.55, **_marker(curve.look, size=seed_size))
         band = seed_band(curve.marks)
         if band is not None:
             axes.fill_between(
@@ -134,20 +138,27 @@ def _mean_by_x(marks: Sequence[Mark]) -> tuple[list[float], list[float]]:
     return list(ys), [sum(some) / len(some) for some in ys.values()]
 
 
-def _draw_level(axes: Axes, level: Curve, is_named: bool) -> None:
+def _draw_level(axes: Axes, level: Curve) -> None:
     """A horizontal line at the mean over seeds, from end to end."""
     values = [mark.y.value for mark in level.marks]
     if not values:
         return
-    mean = sum(values) / len(values)
-    axes.axhline(mean, **_line(level.look, width=0.8))
+    axes.axhline(_mean_y(level), **_line(level.look, width=0.8))
     if len(values) > 1:
         axes.axhspan(min(values), max(values), color=level.look.colour, alpha=0.1, linewidth=0)
-    if is_named:  # at the left, where curves are low
-        axes.annotate(
-            level.look.label, (0.015, mean), xycoords=("axes fraction", "data"), xytext=(0, 1.5),
-            textcoords="offset points", va="bottom", color=level.look.colour, size=6,
-        )  # fmt: skip
+
+
+def _mean_y(level: Curve) -> float:
+    return sum(mark.y.value for mark in level.marks) / len(level.marks)
+
+
+def _name_level(axes: Axes, level: Curve, is_below: bool) -> None:
+    """The name on the line, at the left, where curves are low; the lowest line has it below."""
+    axes.annotate(
+        level.look.label, (0.015, _mean_y(level)), xycoords=("axes fraction", "data"),
+        xytext=(0, -1.5 if is_below else 1.5), textcoords="offset points",
+        va="top" if is_below else "bottom", color=level.look.colour, size=6,
+    )  # fmt: skip
 
 
 def _draw_trace(axes: Axes, trace: Trace) -> None:
@@ -198,6 +209,7 @@ def _handles(sheet: Sheet) -> dict[str, Any]:
         for level in panel.levels:
             if level.marks and not panel.has_named_levels:
                 looks.setdefault(level.look.label, (level.look, 0.8))
+    for panel in panels:
         for trace in panel.traces:
             is_paper = trace.look.label == PAPER.label  # its markers are those of the systems
             look = replace(trace.look, marker="") if is_paper else trace.look

@@ -53,11 +53,13 @@ def offline_models(material: Material) -> Sheet:
     """Figure 7: SM² from an offline model (a) among other systems, (b) by size."""
     panels = []
     for pair in material.pairs:
-        systems = material.systems(pair, other_than="offline")
+        systems = material.systems(pair)
         alike = [one for one in systems if _recipe(material, one).size == "base"]
-        tuned = [one for one in systems if _is_fine_tuned(material, pair, one)]
+        tuned = [one for one in systems if _is_of_sizes(material, pair, one)]
         for letter, some in (("(a) ", alike), ("(b) ", tuned)):
-            panels.append(_panel(material, pair, map(shown, some), BLEU, letter))
+            simultaneous = [shown(one) for one in some if one.method != "offline"]
+            offline = [one for one in some if one.method == "offline"]
+            panels.append(_panel(material, pair, simultaneous, BLEU, letter, offline))
     return Sheet(tuple(panels))
 
 
@@ -77,14 +79,20 @@ def _all_systems(material: Material, pair: str, quality: Axis) -> Panel:
 
 
 def _panel(
-    material: Material, pair: str, wanted: Iterable[Shown], quality: Axis, letter: str = ""
+    material: Material,
+    pair: str,
+    wanted: Iterable[Shown],
+    quality: Axis,
+    letter: str = "",
+    offline: Sequence[System] | None = None,
 ) -> Panel:
-    """Quality of some systems against their lagging, with the offline lines of the pair."""
+    """Quality of some systems against their lagging, with lines for offline ones: all, or some."""
     wanted = list(wanted)
+    if offline is None:
+        offline = material.systems(pair, "offline")
     axes = (_lagging(material.rows.main_latency), quality)
     curves = collect(material, pair, wanted, axes, is_simultaneous)
-    offline = map(shown, material.systems(pair, "offline"))
-    levels = collect(material, pair, offline, axes, is_full)
+    levels = collect(material, pair, map(shown, offline), axes, is_full)
     panel = Panel(
         title=letter + material.direction(pair),
         x=axes[0],
@@ -107,8 +115,10 @@ def _recipe(material: Material, system: System) -> Variant:
     return material.params.methods[system.method].variants[system.variants[0]]
 
 
-def _is_fine_tuned(material: Material, pair: str, system: System) -> bool:
-    """Whether all weights of an offline model were trained on."""
+def _is_of_sizes(material: Material, pair: str, system: System) -> bool:
+    """Whether it is an offline model, or one of which all weights were trained on."""
+    if system.method == "offline":
+        return True
     has_start = _recipe(material, system).start_from is not None
     return has_start and not material.settings(pair, system).get("adapter_share")
 

@@ -51,8 +51,8 @@ class _Name(NamedTuple):
 _NAMES = {
     "offline/uni": _Name("OMT-Uni", INK, DASHED, ""),
     "offline/bi": _Name("OMT-Bi", INK, SOLID, ""),
-    "offline/bi-small": _Name("OMT-Bi (small)", "#777777", SOLID, ""),
-    "offline/bi-big": _Name("OMT-Bi (big)", "#000000", SOLID, ""),
+    "offline/bi-small": _Name("OMT-Bi (small)", "#777777", DOTTED, ""),
+    "offline/bi-big": _Name("OMT-Bi (big)", "#000000", (0, (6, 1.2, 1, 1.2)), ""),
     "waitk": _Name("wait-k", "#56b4e9", SOLID, "v"),
     "multipath/uni": _Name("m-wait-k", "#0072b2", SOLID, "^"),
     "hmt": _Name("HMT", "#009e73", SOLID, "D"),
