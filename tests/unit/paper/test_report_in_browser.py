@@ -130,13 +130,13 @@ def test_another_system_is_shown_at_its_own_knob_values(page: Chrome, reported: 
     assert float(at(page, "point-al_token").get_attribute("value")) == value
 
 
-def test_states_on_the_way_have_the_recorded_confidence(page: Chrome) -> None:
+def test_states_on_the_way_have_the_recorded_value(page: Chrome) -> None:
     choose(page, "system", "ITST")
     titles = page.execute_script(
         "return [...document.querySelectorAll('#grid .state')].map((state) => state.textContent)"
     )
-    known = [title for title in titles if "confidence" in title]
-    assert known[0] == "state (0, 1): “He” is next, read up to “Er”, confidence 0.25"
+    known = [title for title in titles if "value" in title]
+    assert known[0] == "state (0, 1): “He” is next, read up to “Er”, value 0.25"
     assert len(known) == 5
 
 

@@ -9,7 +9,7 @@ const chosen = { sentence: 0, system: 0, knob: 0, step: 0, timer: null };
 
 // --- policies and latency ------------------------------------------------------------------------
 
-/** Delays of a policy that writes as soon as the confidence, in thousandths, reaches a threshold. */
+/** Delays of a policy that writes as soon as the confidence reaches a threshold; in thousandths. */
 function delaysAtThreshold(grid, threshold, firstRead) {
   let read = Math.min(firstRead, grid[0].length);
   return grid.map((row) => {
@@ -65,7 +65,7 @@ function knobName() {
   return system().grids ? `${system().symbol} = ${chosen.knob / 1000}` : scoredKnob().name;
 }
 
-/** Delays, and a function that gives the confidence of a state, or nothing where it is unknown. */
+/** Delays, and a function that gives the confidence of a state, or what else its policy weighs. */
 function currentWay() {
   if (grid()) {
     const delays = delaysAtThreshold(grid(), chosen.knob, system().first_read);
@@ -111,12 +111,14 @@ function draw() {
   drawLine("source", sentence().source, read, last && !last.isWrite, "ahead");
   drawLine("target", sentence().target, written, last?.isWrite, "hidden");
   drawGrid(delays, confidence, past, read, written);
-  drawNumbers(delays, written);
+  drawNumbers(delays);
+  at("action").ariaLive = chosen.timer ? "off" : "polite"; // nobody can listen that fast
   at("action").textContent = actionText(last, confidence);
   at("step").max = actions.length;
   at("step").value = chosen.step;
   at("knob-name").textContent = knobName();
-  at("play").textContent = chosen.timer ? "Pause" : chosen.step < actions.length ? "Play" : "Replay";
+  const start = chosen.step < actions.length ? "Play" : "Replay";
+  at("play").textContent = chosen.timer ? "Pause" : start;
 }
 
 /** A side of the sentence: what has been read or written, what just was, and what is to come. */
@@ -138,7 +140,7 @@ function drawGrid(delays, confidence, past, read, written) {
   const cell = Math.max(13, Math.min(32, Math.floor(room / source.length)));
   const x = (j) => left + (j - 1) * cell; // the left of the column where j tokens are read
   const y = (i) => top + i * cell;
-  const shapes = [];
+  const [shapes, values] = [[], []];
   const last = past.at(-1);
   source.forEach((piece, place) => {
     const isNow = last && !last.isWrite && place === read - 1;
@@ -154,9 +156,14 @@ function drawGrid(delays, confidence, past, read, written) {
       x: left - 6, y: y(i) + cell / 2 + 4, "text-anchor": "end", style: "--hue: var(--write)",
       class: isNow ? "now" : i < written ? "done" : "",
     }, piece));
-    source.forEach((_, place) => shapes.push(...stateShapes(i, place + 1, delays, confidence, x, y, cell)));
+    source.forEach((_, place) => {
+      const [state, value] = stateShapes(i, place + 1, delays, confidence, x, y, cell);
+      shapes.push(state);
+      if (value) values.push(value);
+    });
   });
-  shapes.push(...wayShapes(past, x, y, cell), ...goldShapes(delays, written, x, y, cell));
+  shapes.push(...wayShapes(past, x, y, cell), ...values);
+  shapes.push(...goldShapes(delays, written, x, y, cell));
   const [width, height] = [left + source.length * cell + 2, top + target.length * cell + 2];
   at("grid").replaceChildren(...shapes);
   for (const [key, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) {
@@ -164,20 +171,22 @@ function drawGrid(delays, confidence, past, read, written) {
   }
 }
 
-/** A state: its colour says what would be done there, its depth how confident the model is. */
+/** A state: its colour says what would be done there, its depth how confident the model is.
+ *  Where there is room, also the number itself. */
 function stateShapes(i, j, delays, confidence, x, y, cell) {
   const value = confidence(i, j);
   const done = decision(delays, i, j);
-  const depth = done === "unknown" ? 1 : 0.08 + 0.72 * (value ?? 0.35);
+  const depth = done === "unknown" ? 1 : 0.08 + 0.72 * Math.min(1, value ?? 0.35);
   const rect = svg("rect", {
-    x: x(j), y: y(i), width: cell, height: cell, rx: 3, class: `state ${done}`, "fill-opacity": depth,
+    x: x(j), y: y(i), width: cell, height: cell, rx: 3,
+    class: `state ${done}`, "fill-opacity": depth,
   });
   const { source, target } = sentence();
-  const says = value === undefined ? "" : `, confidence ${value.toFixed(2)}`;
-  rect.append(svg("title", {}, `state (${i}, ${j}): “${target[i]}” is next, read up to “${source[j - 1]}”${says}`));
+  const place = `state (${i}, ${j}): “${target[i]}” is next, read up to “${source[j - 1]}”`;
+  rect.append(svg("title", {}, place + valueText(value)));
   if (value === undefined || cell < 26) return [rect];
-  const text = Math.round(100 * value);
-  return [rect, svg("text", { x: x(j) + cell / 2, y: y(i) + cell / 2 + 3.5, class: "value" }, text)];
+  const middle = { x: x(j) + cell / 2, y: y(i) + cell / 2 + 3.5, class: "value" };
+  return [rect, svg("text", middle, Math.round(100 * value))];
 }
 
 /** The way so far, and the state it has led to; from the last token it leads out of the grid. */
@@ -191,8 +200,8 @@ function wayShapes(past, x, y, cell) {
     return `${x(column) + cell / 2},${isOut ? y(row) - 2 : y(row) + cell / 2}`;
   });
   const way = svg("polyline", { points: points.join(" "), class: "way" });
-  const here = { x: x(j) + 1, y: y(i) + 1, width: cell - 2, height: cell - 2, rx: 4, class: "here" };
-  return isOver ? [way] : [way, svg("rect", here)];
+  const here = { x: x(j) + 1, y: y(i) + 1, width: cell - 2, height: cell - 2, rx: 4 };
+  return isOver ? [way] : [way, svg("rect", { ...here, class: "here" })];
 }
 
 /** Gold links: a disc once the word has been written in time, a cross if it came too early. */
@@ -211,13 +220,17 @@ function goldShapes(delays, written, x, y, cell) {
 function actionText(action, confidence) {
   const { source, target } = sentence();
   if (!action) return "Nothing has been read. Play, or press → for the first action.";
-  const value = action.j ? confidence(action.i, action.j) : undefined;
-  const says = value === undefined ? "" : `, confidence ${value.toFixed(2)}`;
-  if (action.isWrite) {
-    const isForced = action.j === source.length ? "; the source is at its end" : "";
-    return `WRITE “${target[action.i]}” with ${action.j} of ${source.length} tokens read${says}${isForced}`;
-  }
-  return `READ “${source[action.j]}”: “${target[action.i]}” has to wait${says}`;
+  const { isWrite, i, j } = action;
+  const says = valueText(j ? confidence(i, j) : undefined);
+  if (!isWrite) return `READ “${source[j]}”: “${target[i]}” has to wait${says}`;
+  const end = j === source.length ? "; the source is at its end" : "";
+  return `WRITE “${target[i]}” with ${j} of ${source.length} tokens read${says}${end}`;
+}
+
+/** What decided in a state; with other systems than SM² it need not be a confidence. */
+function valueText(value) {
+  if (value === undefined) return "";
+  return `, ${system().grids ? "confidence" : "value"} ${value.toFixed(2)}`;
 }
 
 // --- numbers -------------------------------------------------------------------------------------
@@ -305,8 +318,10 @@ function setSystem(place) {
   chosen.system = place;
   const { grids, knobs } = system();
   const start = knobs[Math.floor(knobs.length / 3)]; // rather fast than slow: there is more to see
-  const range = grids ? { min: 10, max: 990, step: 10 } : { min: 0, max: knobs.length - 1, step: 1 };
-  Object.assign(at("knob"), range);
+  const [min, max, step] = grids ? [10, 990, 10] : [0, knobs.length - 1, 1];
+  Object.assign(at("knob"), { min, max, step });
+  const scored = knobs.map((knob, number) => (grids ? Math.round(knob.value * 1000) : number));
+  at("scored").replaceChildren(...scored.map((value) => new Option("", value)));
   chosen.knob = grids ? Math.round(start.value * 1000) : knobs.indexOf(start);
   at("knob").value = chosen.knob;
   at("knob-label").textContent = grids ? "Threshold" : "Knob";
@@ -354,16 +369,19 @@ function open() {
   fill("sentence", play.sentences.map((one) => wordsOf(one.source)));
   fill("system", play.systems.map((one) => one.label));
   setSystem(Math.max(0, play.systems.findLastIndex((one) => one.grids)));
-  at("sentence").addEventListener("change", (event) => { setSentence(Number(event.target.value)); perform(); });
-  at("system").addEventListener("change", (event) => { setSystem(Number(event.target.value)); perform(); });
-  at("knob").addEventListener("input", (event) => setKnob(Number(event.target.value)));
-  at("step").addEventListener("input", (event) => { pause(); goTo(Number(event.target.value)); });
+  const follow = (id, event, react) => {
+    at(id).addEventListener(event, () => react(Number(at(id).value)));
+  };
+  follow("sentence", "change", (place) => { setSentence(place); perform(); });
+  follow("system", "change", (place) => { setSystem(place); perform(); });
+  follow("knob", "input", setKnob);
+  follow("step", "input", (step) => { pause(); goTo(step); });
   for (const [id, key] of Object.entries({
     first: "Home", back: "ArrowLeft", play: " ", forward: "ArrowRight", last: "End",
   })) at(id).addEventListener("click", KEYS[key]);
   at("stage").addEventListener("keydown", (event) => {
-    const isOwnKey = event.target.matches("input") || (event.target.matches("button, summary") && event.key === " ");
-    if (!KEYS[event.key] || isOwnKey || event.ctrlKey || event.metaKey || event.altKey) return;
+    const isOwn = event.target.matches(event.key === " " ? "input, button, summary" : "input");
+    if (!KEYS[event.key] || isOwn || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     KEYS[event.key]();
   });
