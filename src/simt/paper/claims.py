@@ -28,13 +28,17 @@ _SHOWN_REASONS = 3
 
 
 class Claim(Settings):
-    """Something that the paper says, where, about which pairs, and how it is tested."""
+    """Something that the paper says, where, about which pairs, and how it is tested.
+
+    Without a test, ``untested`` says why there can be none: the claim stays in the ledger.
+    """
 
     claim: str
     sentence: str
     where: str
     pairs: Role
-    tests: tuple[ClaimTest, ...]
+    tests: tuple[ClaimTest, ...] = ()
+    untested: str = ""
 
 
 @cache
@@ -68,7 +72,7 @@ def judge(claim: Claim, evidence: Evidence) -> Verdict:
 
 
 def _measure(claim: Claim, evidence: Evidence) -> Measured:
-    measured = Measured([], [])
+    measured = Measured([], [claim.untested] if claim.untested else [])
     for test in claim.tests:
         measurement = MEASUREMENTS[test.measurement]
         for pair in evidence.pairs(claim.pairs):
@@ -88,6 +92,8 @@ def _measure(claim: Claim, evidence: Evidence) -> Measured:
 
 def _how(claim: Claim, evidence: Evidence) -> str:
     """How the numbers of a claim come about, in words."""
+    if not claim.tests:
+        return "not measured"
     tests = dict.fromkeys(
         f"{SCORE_LABELS[test.score]} {MEASUREMENTS[test.measurement].says}"
         f"{_limits(test)}, expected {test.expected}"

@@ -103,6 +103,7 @@ def test_every_claim_names_a_measurement_a_range_and_systems_that_exist(
     claim: Claim, params: Params
 ) -> None:
     evidence = Evidence(params, "paper", Path("nowhere"))
+    assert bool(claim.tests) != bool(claim.untested)
     for test in claim.tests:
         assert test.measurement in MEASUREMENTS
         assert test.above is not None or test.below is not None
@@ -248,6 +249,12 @@ def test_a_run_that_was_not_decoded_is_named(params: Params, tmp_path: Path) -> 
     verdict = judge(claim, Evidence(params, "tiny", tmp_path))
     assert verdict.verdict == "not enough data"
     assert verdict.reason == "tiny-deen/sm2/bi-ft/seed1 was not decoded on test"
+
+
+def test_a_claim_that_cannot_be_tested_says_why(params: Params, tmp_path: Path) -> None:
+    claim = claim_of().model_copy(update={"untested": "nobody kept the numbers"})
+    verdict = judge(claim, Evidence(params, "tiny", tmp_path))
+    assert (verdict.verdict, verdict.reason) == ("not enough data", "nobody kept the numbers")
 
 
 def test_a_level_is_the_same_at_every_latency() -> None:
