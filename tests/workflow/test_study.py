@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from simt.paper import FIGURES, TABLES
+from simt.paper.claims import load_claims
 from tests.samples.project import LOCAL, TINY, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("study")]
@@ -40,6 +41,38 @@ def test_oracle_of_the_gold_alignments_satisfies_all_of_them(study: Path) -> Non
     path = study / "results/corpora/tiny-deen/text/oracle.json"
     curve = json.loads(path.read_text())["aligned"]
     assert {point["offset"]: point["sa_word"] for point in curve}[0] == 1.0
+
+
+@pytest.mark.parametrize("variant", ["uni", "bi"])
+def test_paths_through_the_grid_are_those_of_algorithm_1(study: Path, variant: str) -> None:
+    file = study / f"results/points/tiny-deen/sm2/{variant}/seed1/valid/grid.json"
+    grid = json.loads(file.read_text(encoding="utf-8"))
+    for path in grid["delays"]:
+        read, delays = 1, []
+        for confidences in grid["confidence"]:
+            while confidences[read - 1] < path["knob"] and read < len(grid["source"]):
+                read += 1
+            delays.append(read)
+        assert path["delays"] == delays, path["knob"]
+
+
+@pytest.mark.parametrize("variant", ["uni", "bi"])
+def test_sums_of_sentences_add_up_to_the_correlation(study: Path, variant: str) -> None:
+    folder = study / f"results/points/tiny-deen/sm2/{variant}/seed1/valid"
+    sums, scores = (
+        json.loads((folder / name).read_text()) for name in ("sums.json", "confidence.json")
+    )
+    for name, rows in sums.items():
+        n, x, y, xx, yy, xy = (sum(column) for column in zip(*rows, strict=True))
+        r = (n * xy - x * y) / ((n * xx - x * x) * (n * yy - y * y)) ** 0.5
+        assert r == pytest.approx(scores[name]["value"], abs=1e-5)
+
+
+def test_every_claim_has_a_verdict_and_none_without_numbers(study: Path) -> None:
+    ledger = json.loads((study / "results/paper/tiny/claims.json").read_text(encoding="utf-8"))
+    assert [one["claim"] for one in ledger["claims"]] == [one.claim for one in load_claims()]
+    for one in ledger["claims"]:
+        assert one["numbers"] or one["verdict"] == "not enough data"
 
 
 def test_no_host_name_and_no_path_of_this_machine_is_in_the_results(study: Path) -> None:
