@@ -10,6 +10,7 @@ from simt.paper.style import DECISION, label_of
 from simt.paper.tabular import Block, Column, Table
 
 Line = tuple[str, str, str, str]
+_SHOWN_TOKENS = 8  # on each side of the sentence
 _COLUMNS = (
     Column("step", "Step"),
     Column("state", "State"),
@@ -41,7 +42,7 @@ def _rule(first_read: int, max_tokens: int) -> Iterator[Line]:
 
 def _trace(material: Material, pair: str, system: System) -> Block:
     """Every state that one decoding came by."""
-    instance = readable_instance(material, pair, system)
+    instance = readable_instance(material, pair, system, _SHOWN_TOKENS)
     if instance is None:
         missing = f"missing: {label_of(system.key)} (not decoded)"
         return Block(pair, f"{material.direction(pair)}, a sentence", (), (missing,))

@@ -18,7 +18,7 @@ from simt.params import Knob
 from simt.runs import GRID_FILE, Point, Run
 
 SHOWN_KNOB = 0.5  # the γ of the paths in schematics, or the one nearest to it
-_SHOWN_TOKENS = 9  # on a side of Figure 6
+_SHOWN_TOKENS = 13  # on a side of Figure 6: more than the band of wait-1 to wait-10 is wide
 
 
 # --- every state of one sentence ----------------------------------------------------------------
@@ -126,7 +126,7 @@ def search_space(material: Material, pair: str) -> tuple[Grid, ...]:
 def _hmt_grid(material: Material, pair: str, system: System) -> Grid:
     settings = material.settings(pair, system)
     title = f"(a) HMT, L = {settings['low']}, K = {settings['states']}"
-    instance = readable_instance(material, pair, system)
+    instance = readable_instance(material, pair, system, _SHOWN_TOKENS)
     if instance is None:
         return Grid(title, None, {}, notes=_missing(system))
     sentence = _decoded(instance, pair)
@@ -142,7 +142,7 @@ def _hmt_grid(material: Material, pair: str, system: System) -> Grid:
 
 def _sm2_grid(material: Material, pair: str, system: System, banded: list[System]) -> Grid:
     title = f"(b) {label_of(system.key)}"
-    instance = readable_instance(material, pair, system)
+    instance = readable_instance(material, pair, system, _SHOWN_TOKENS)
     if instance is None:
         return Grid(title, None, {}, notes=_missing(system))
     sentence = _decoded(instance, pair)
@@ -198,21 +198,23 @@ def sm2_states(settings: dict[str, Any], sentence: Sentence) -> frozenset[State]
     return frozenset((int(row) + 1, int(place) + 1) for place, row in allowed_MN.nonzero())
 
 
-def readable_instance(material: Material, pair: str, system: System) -> Instance | None:
-    """The first decoded sentence that a figure has room for, at the γ nearest to the shown one."""
+def readable_instance(
+    material: Material, pair: str, system: System, tokens: int
+) -> Instance | None:
+    """The first decoded sentence of about so many tokens, at the γ nearest to the shown one."""
     run = _first_run(material, pair, system)
     path = material.results / "points" / str(Point(run, "test")) / INSTANCES_FILE
     if not path.exists():
         return None
     groups = read_groups(path)
     knob = min(groups, key=_distance)
-    return min(groups[knob], key=_excess)
+    return min(groups[knob], key=lambda instance: _excess(instance, tokens))
 
 
-def _excess(instance: Instance) -> int:
-    """How far the grid of a sentence is from what a figure has room for; alike for all systems."""
+def _excess(instance: Instance, tokens: int) -> int:
+    """How far the sides of a sentence are from a length; alike for all systems."""
     sides = (len(instance.source_pieces), instance.reference_token_length or 0)
-    return sum(abs(side - _SHOWN_TOKENS) for side in sides)
+    return sum(abs(side - tokens) for side in sides)
 
 
 def _distance(knob: Knob | None) -> float:
