@@ -8,11 +8,13 @@ INSTALLED := .venv/.installed
 JOEYNMT := .venv-joeynmt
 SIMULEVAL := .simuleval/.installed
 WORKERS ?= 2
+PORT ?= 5000
 
-.PHONY: help demo test test-fast test-slow lint bench clean
+.PHONY: help demo ui test test-fast test-slow lint bench clean
 
 help:
 	@echo "make demo       the toy study, from the corpus to its last figure"
+	@echo "make ui         the study's runs in MLflow, in a browser"
 	@echo "make test       all tests;  make test-fast: those under two minutes;  make test-slow: the others"
 	@echo "make lint       ruff, mypy, import-linter, snakefmt"
 	@echo "make bench      how fast every method trains here, and JoeyNMT beside them"
@@ -24,6 +26,13 @@ demo: $(INSTALLED)
 	@echo "Open results/paper/toy/report.html in a browser: claims, figures, tables, and the policy theatre."
 	@echo "The figures (PDF, SVG, PNG) and tables (LaTeX, Markdown, CSV) are beside it, each with its .json."
 	@echo "$(BIN)/simt plan says what else a study holds; each number's definition is beside it."
+
+ui: export MLFLOW_DISABLE_TELEMETRY = true
+ui: export MLFLOW_SERVER_ENABLE_JOB_EXECUTION = false
+ui: $(INSTALLED)
+	$(BIN)/simt track
+	@echo "Open http://127.0.0.1:$(PORT) in a browser; Ctrl-C ends it."
+	$(BIN)/mlflow server --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port $(PORT) --workers 1
 
 test: $(INSTALLED) $(SIMULEVAL)
 	$(BIN)/pytest -n $(WORKERS)

@@ -29,7 +29,7 @@ from simt.record import RunRecord, State, file_digest, point_file, points_table,
 from simt.runs import RESULTS, Run, study_runs
 
 METRICS_A_CALL = 1000  # MLflow takes no more
-POLL_S = 10.0
+POLL_S = 5.0
 _STATUS: dict[State, str] = {
     "running": "RUNNING", "finished": "FINISHED", "failed": "FAILED", "killed": "KILLED",
 }  # fmt: skip
