@@ -16,10 +16,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol")
-NODE = "box"
+NODE = f"box{os.getpid()}"  # two clusters on one machine share its cgroups
 GPUS = 2
 # Debian keeps daemons where an ordinary user does not look.
 SEARCHED = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+
+# The profile as it is, but for a queue that answers at once and two cores behind it all.
+QUICKLY = ("--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5", "--jobs", "4")
+SLURM = ("snakemake", "--profile", "slurm", *QUICKLY)
+SITE = {"SIMT_ACCOUNT": "babel", "SIMT_PARTITION": "cpu", "SIMT_GPU_PARTITION": "gpu"}
 
 SLURM_CONF = """\
 ClusterName=tests
@@ -45,7 +50,6 @@ SelectTypeParameters=CR_CPU_Memory
 GresTypes=gpu
 # Believe this file about the hardware, remember jobs that ended, and do not make tests wait.
 SlurmdParameters=config_overrides
-ReturnToService=2
 MinJobAge=3600
 KillWait=5
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=100000,bf_interval=1
@@ -114,6 +118,10 @@ class Cluster:
                  for line in lines]  # fmt: skip
         return [dict(zip(columns, row, strict=True)) for row in cells]
 
+    def has_steps(self, job: str) -> bool:
+        """Whether processes of a job are on the node, whatever the controller believes."""
+        return any((self.folder / "spool").glob(f"*_{job}.*"))
+
     def wait_until(self, is_so: Callable[[], object], seconds: float = 60) -> None:
         """Go on when something is so; it not coming about is an error that shows the logs."""
         end = time.monotonic() + seconds
@@ -156,6 +164,11 @@ class Cluster:
         asked = ["sinfo", "--noheader", "--partition=cpu", "--format=%T"]
         done = subprocess.run(asked, env=self.environment, capture_output=True, text=True)
         return done.stdout.strip()
+
+
+def of_rule(jobs: list[dict[str, str]], rule: str) -> list[dict[str, str]]:
+    """The jobs of a rule or a group, by the comment that Snakemake gives each."""
+    return [job for job in jobs if job["Comment"].startswith(f"rule_{rule}")]
 
 
 def missing_programs() -> list[str]:

@@ -1,11 +1,14 @@
 """The graph: what a study plans, and what a change plans again."""
 
+import os
+import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tests.samples.project import BIN, LOCAL, change, planned, run
+from tests.samples.project import BIN, LOCAL, ROOT, TINY, change, planned, run
 
 
 def test_paper_study_plans_87_trainings_of_four_pairs(project: Path) -> None:
@@ -36,3 +39,40 @@ def test_corpora_are_made_once_and_again_only_for_what_changed(project: Path) ->
     assert planned(project, *corpora) == {"prepare": 1, "bpe": 1, "corpora": 1}
     change(project, "pairs/tiny-deen/toy/seed", 2)
     assert planned(project, *corpora) == {"fetch": 1, "prepare": 1, "bpe": 1, "corpora": 1}
+
+
+# --- SLURM, as far as it can be seen without a cluster ----------------------------------------
+
+
+@pytest.mark.parametrize("spelling", ["--profile", "--workflow-profile"])
+def test_slurm_profile_is_found_by_its_short_name(spelling: str, project: Path) -> None:
+    said = run(project, "snakemake", spelling, "slurm", "-n", *TINY, "--", "runs")
+    assert said.count("slurm_extra=--signal=TERM@300") == 20
+
+
+def test_link_to_the_slurm_profile_is_under_version_control() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "--stage", "slurm"], cwd=ROOT, capture_output=True, text=True
+    )
+    if listed.returncode:
+        pytest.skip("not a clone")
+    assert listed.stdout.startswith("120000 ")  # a symbolic link
+
+
+def test_partitions_of_a_site_come_from_its_file(project: Path) -> None:
+    site = project / ".config" / "simt" / "slurm.yaml"
+    site.parent.mkdir(parents=True)
+    site.write_text("partition: short\ngpu_partition: volta\n")
+    home = os.environ | {"HOME": str(project)}
+    said = run(project, "snakemake", "--profile", "slurm", "-n", *TINY, environment=home)
+    partitions = set(re.findall(r"slurm_partition=(\w+),.* gpu=1", said))
+    assert partitions == {"volta"}
+    assert "slurm_partition=short" in said
+
+
+def test_larger_models_ask_for_more(project: Path) -> None:
+    paper = ("--config", "study=paper", "--", "runs")
+    said = run(project, "snakemake", "--profile", "slurm", "-n", *paper)
+    asked = Counter(re.findall(r"mem_mb=(\d+),.* gpu=(\d)", said))
+    # Two of the 87 models are big: the offline one and what is fine-tuned from it.
+    assert asked == {("32000", "1"): 85, ("64000", "4"): 2}
