@@ -16,6 +16,7 @@ report: "workflow/captions/study.rst"
 rule corpora:
     input:
         [corpus_folder(pair, "bpe") / SETTINGS_FILE for pair in STUDY.runs],
+        [estimator_files(PARAMS, pair) for pair in STUDY.runs],
 
 
 rule runs:
@@ -34,5 +35,6 @@ rule paper:
     input:
         [f"results/paper/{PARAMS.study}/figures/{name}.pdf" for name in FIGURES],
         [f"results/paper/{PARAMS.study}/tables/{name}.tex" for name in TABLES],
+        f"results/paper/{PARAMS.study}/curves.csv",
         f"results/paper/{PARAMS.study}/claims.json",
         f"results/paper/{PARAMS.study}/report.html",

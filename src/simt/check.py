@@ -16,6 +16,7 @@ from simt.errors import SimtError
 from simt.params import Params
 from simt.runs import (
     CORPUS_FOLDERS,
+    RESULTS,
     SCORING_FILE,
     SETTINGS_FILE,
     THEATRE_FILE,
@@ -147,13 +148,25 @@ def _short(value: Any) -> str:
 
 def check_stage(params: Params, study_name: str, stage: str) -> str:
     """A line that says all is well up to a stage; otherwise an error that lists what is not."""
-    stages = ("corpora", "runs", "points")
+    stages = ("corpora", "runs", "points", "paper")
     wanted = stages[: stages.index(stage) + 1]
     steps = [step for step in study_steps(params, study_name) if step.stage in wanted]
     wrong = [step for step in steps if step.status.state != "done"]
+    lines = []
     if wrong:
-        lines = [f"  {step.folder}: {step.status.state} {step.status.why}" for step in wrong]
-        head = f"{len(wrong)} of {len(steps)} folders of study {study_name} are not current:"
+        lines = [f"{len(wrong)} of {len(steps)} folders of study {study_name} are not current:"]
+        lines += [f"  {one.folder}: {one.status.state} {one.status.why}".rstrip() for one in wrong]
+    if stage == "paper" and (missing := _missing_drawings(params, study_name)):
+        lines += ["Of the paper there is no:", *(f"  {path}" for path in missing)]
+    if lines:
         remedy = f"Bring them up to date with: snakemake --config study={study_name} -- {stage}"
-        raise SimtError("\n".join([head, *(line.rstrip() for line in lines), remedy]))
+        raise SimtError("\n".join([*lines, remedy]))
     return f"study {study_name}: all {len(steps)} folders up to {stage} are those of params.yaml"
+
+
+def _missing_drawings(params: Params, study_name: str) -> list[Path]:
+    """The figures and tables that are not drawn; what they show is checked by their points."""
+    folder = RESULTS / "paper" / study_name
+    figures = [folder / "figures" / f"{name}.pdf" for name in params.paper.figures]
+    tables = [folder / "tables" / f"{name}.tex" for name in params.paper.tables]
+    return [path for path in figures + tables if not path.exists()]

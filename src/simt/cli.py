@@ -68,6 +68,7 @@ def _add_study_commands(commands: "Commands") -> None:
         ("check", _check, "fail unless the results of a study are those of params.yaml"),
         ("track", _track, "mirror the record of a study into MLflow"),
         ("draw", _draw, "draw one figure or table of the paper from the points of a study"),
+        ("curves", _curves, "quality against latency as numbers, for DVC to show and compare"),
         ("claims", _claims, "which claims of the paper hold in a study, and by which numbers"),
         ("report", _report, "one page with everything that a study has found, and its theatre"),
     ):
@@ -86,7 +87,7 @@ def _add_study_commands(commands: "Commands") -> None:
                 help="go on until standard input ends, if MLFLOW_TRACKING_URI is set",
             )  # fmt: skip
         if name == "check":
-            stages = ("corpora", "runs", "points")
+            stages = ("corpora", "runs", "points", "paper")
             parser.add_argument("stage", choices=stages, help="how far the study must be done")
         if name == "draw":
             parser.add_argument("name", help="as under paper in params.yaml, e.g. fig03-bleu-al")
@@ -96,6 +97,8 @@ def _add_study_commands(commands: "Commands") -> None:
             )
         if name == "report":
             parser.add_argument("--to", required=True, type=Path, metavar="FILE")
+        if name == "curves":
+            parser.add_argument("--to", required=True, type=Path, metavar="FOLDER")
         if name == "claims":
             parser.add_argument(
                 "--to", type=Path, metavar="FOLDER", help="write claims.json and claims.md there"
@@ -161,6 +164,15 @@ def _draw(options: argparse.Namespace) -> None:
     params = load_params(options.params, options.study, options.fidelity)
     draw = draw_figure if options.name in FIGURES else draw_table
     draw(options.name, params, params.study, RESULTS, options.to, options.with_paper)
+
+
+def _curves(options: argparse.Namespace) -> None:
+    from simt.paper.curves import write_curves
+    from simt.params import load_params
+    from simt.runs import RESULTS
+
+    params = load_params(options.params, options.study, options.fidelity)
+    write_curves(params, params.study, RESULTS, options.to)
 
 
 def _claims(options: argparse.Namespace) -> None:

@@ -70,3 +70,16 @@ def test_check_names_each_folder_and_the_remedy(params: Params) -> None:
         check_stage(params, "tiny", "runs")
     assert "  results/runs/tiny-deen/itst/uni/seed1: to do\n" in str(caught.value)
     assert str(caught.value).endswith("snakemake --config study=tiny -- runs")
+
+
+def test_paper_is_checked_for_drawings_that_are_not_there(params: Params) -> None:
+    make(study_steps(params, "tiny"))
+    drawn = [Path(f"results/paper/tiny/figures/{name}.pdf") for name in params.paper.figures]
+    drawn += [Path(f"results/paper/tiny/tables/{name}.tex") for name in params.paper.tables]
+    for path in drawn:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    assert "all " in check_stage(params, "tiny", "paper")
+    Path("results/paper/tiny/figures/fig03-bleu-al.pdf").unlink()
+    with pytest.raises(SimtError, match=r"Of the paper there is no:\n  .*fig03-bleu-al\.pdf\n"):
+        check_stage(params, "tiny", "paper")

@@ -65,6 +65,23 @@ rule table:
         "simt draw {wildcards.name} --study {wildcards.study} --fidelity {params.fidelity} {params.overlay} --to $(dirname {output.tex}) 2>&1 | tee {log}"
 
 
+rule curves:
+    input:
+        [point.marker for point in study_points(PARAMS, STUDY)],
+    output:
+        curves="results/paper/{study}/curves.csv",
+        metrics=directory("results/paper/{study}/metrics"),
+    log:
+        "logs/curves/{study}.log",
+    localrule: True  # seconds of work, on the submit node
+    conda:
+        "../../environment.yml"
+    params:
+        fidelity=PARAMS.fidelity,
+    shell:
+        "simt curves --study {wildcards.study} --fidelity {params.fidelity} --to $(dirname {output.curves}) 2>&1 | tee {log}"
+
+
 rule claims:
     input:
         [point.marker for point in study_points(PARAMS, STUDY)],
