@@ -16,7 +16,7 @@ from simt.paper.report.curves import Scale, thinned
 from simt.paper.report.drawings import paper_number, read_markdown
 from simt.paper.report.files import Files
 from simt.paper.report.theatre import stage
-from simt.paper.report.words import hours, many, sentence
+from simt.paper.report.words import hours, many
 from simt.paper.tabular import Block, Column, Table, as_markdown
 from simt.params import Params
 from simt.runs import study_runs
@@ -203,7 +203,7 @@ def test_losses_have_places_on_a_logarithmic_scale() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(None, "unknown"), (0.0005, "1.8 s"), (0.05, "3.0 min"), (1.0, "1.0 h"), (35.04, "35.0 h")],
+    [(None, "unknown"), (0.0005, "1.8 s"), (0.03, "108.0 s"), (1.0, "60.0 min"), (35.04, "35.0 h")],
 )
 def test_hours_are_said_in_a_fitting_unit(value: float | None, text: str) -> None:
     assert hours(value) == text
@@ -212,7 +212,3 @@ def test_hours_are_said_in_a_fitting_unit(value: float | None, text: str) -> Non
 @pytest.mark.parametrize(("value", "text"), [(12, "12"), (731_800, "731.8 k"), (2.4e15, "2.4 P")])
 def test_large_numbers_are_rounded(value: float, text: str) -> None:
     assert many(value) == text
-
-
-def test_remark_becomes_a_sentence_and_keeps_its_names() -> None:
-    assert sentence("all of SM²-Bi is above 0") == "All of SM²-Bi is above 0."

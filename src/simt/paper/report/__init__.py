@@ -65,7 +65,7 @@ def _templates() -> Environment:
     )
     templates.filters.update(
         hours=words.hours, many=words.many, signed=words.signed, count=words.count,
-        direction=words.direction, sentence=words.sentence,
+        direction=words.direction,
     )  # fmt: skip
     own = {name: Markup((_HERE / name).read_text(encoding="utf-8")) for name in _OWN_FILES}
     templates.globals.update(own_files=own)

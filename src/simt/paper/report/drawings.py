@@ -105,7 +105,9 @@ def _table(files: Files, name: str) -> ShownTable:
 
 def _head(caption: Mapping[str, Any]) -> dict[str, Any]:
     name = caption["name"]
-    return {"name": name, "number": paper_number(name), "title": caption["title"]}
+    number = paper_number(name)
+    title = caption["title"].removeprefix(f"{number}: ")
+    return {"name": name, "number": number, "title": title}
 
 
 def paper_number(name: str) -> str:

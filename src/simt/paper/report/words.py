@@ -4,12 +4,12 @@ from simt.params import Pair
 
 
 def hours(value: float | None) -> str:
-    """Device hours as a duration: ``2.1 min``, ``35.0 h``."""
+    """Device hours as a duration, from 2 of a unit on: ``95.0 s``, ``62.1 min``, ``35.0 h``."""
     if value is None:
         return "unknown"
-    for unit, size in (("h", 1.0), ("min", 1 / 60)):
-        if value >= size:
-            return f"{value / size:.1f} {unit}"
+    for unit, per_hour in (("h", 1), ("min", 60)):
+        if value * per_hour >= 2:
+            return f"{value * per_hour:.1f} {unit}"
     return f"{value * 3600:.1f} s"
 
 
@@ -34,8 +34,3 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 def direction(pair: Pair) -> str:
     """Source and target: ``de→en``."""
     return f"{pair.source}→{pair.target}"
-
-
-def sentence(text: str) -> str:
-    """A remark as a sentence: a capital at its beginning, a full stop at its end."""
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}." if text else ""
