@@ -35,6 +35,4 @@ rule paper:
     input:
         [f"results/paper/{PARAMS.study}/figures/{name}.pdf" for name in FIGURES],
         [f"results/paper/{PARAMS.study}/tables/{name}.tex" for name in TABLES],
-        f"results/paper/{PARAMS.study}/curves.csv",
-        f"results/paper/{PARAMS.study}/claims.json",
-        f"results/paper/{PARAMS.study}/report.html",
+        [f"results/paper/{PARAMS.study}/{name}" for name in PAPER_FILES],

@@ -37,6 +37,7 @@ from simt.runs import (
 from simt.settings import Settings
 
 State = Literal["done", "to do", "stale"]
+PAPER_FILES = ("curves.csv", "claims.json", "report.html")  # besides figures and tables
 
 
 @dataclass(frozen=True)
@@ -165,8 +166,9 @@ def check_stage(params: Params, study_name: str, stage: str) -> str:
 
 
 def _missing_drawings(params: Params, study_name: str) -> list[Path]:
-    """The figures and tables that are not drawn; what they show is checked by their points."""
+    """What is not drawn or written; what it shows is checked by its points."""
     folder = RESULTS / "paper" / study_name
     figures = [folder / "figures" / f"{name}.pdf" for name in params.paper.figures]
     tables = [folder / "tables" / f"{name}.tex" for name in params.paper.tables]
-    return [path for path in figures + tables if not path.exists()]
+    others = [folder / name for name in PAPER_FILES]
+    return [path for path in figures + tables + others if not path.exists()]

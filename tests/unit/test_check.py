@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from simt.check import Status, Step, check_stage, study_steps
+from simt.check import PAPER_FILES, Status, Step, check_stage, study_steps
 from simt.errors import SimtError
 from simt.params import Params, load_params
 
@@ -76,10 +76,17 @@ def test_paper_is_checked_for_drawings_that_are_not_there(params: Params) -> Non
     make(study_steps(params, "tiny"))
     drawn = [Path(f"results/paper/tiny/figures/{name}.pdf") for name in params.paper.figures]
     drawn += [Path(f"results/paper/tiny/tables/{name}.tex") for name in params.paper.tables]
+    drawn += [Path(f"results/paper/tiny/{name}") for name in PAPER_FILES]
     for path in drawn:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     assert "all " in check_stage(params, "tiny", "paper")
     Path("results/paper/tiny/figures/fig03-bleu-al.pdf").unlink()
     with pytest.raises(SimtError, match=r"Of the paper there is no:\n  .*fig03-bleu-al\.pdf\n"):
+        check_stage(params, "tiny", "paper")
+
+
+def test_paper_is_checked_for_a_report_that_is_not_there(params: Params) -> None:
+    make(study_steps(params, "tiny"))
+    with pytest.raises(SimtError, match=r"\n  results/paper/tiny/report\.html\n"):
         check_stage(params, "tiny", "paper")

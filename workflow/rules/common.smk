@@ -5,6 +5,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
+from simt.check import PAPER_FILES
 from simt.errors import SimtError
 from simt.paper import FIGURES, TABLES
 from simt.params import load_params
