@@ -120,7 +120,8 @@ class Cluster:
 
     def has_steps(self, job: str) -> bool:
         """Whether processes of a job are on the node, whatever the controller believes."""
-        return any((self.folder / "spool").glob(f"*_{job}.*"))
+        return any(_title(entry).startswith(f"slurmstepd: [{job}.") for entry in
+                   Path("/proc").glob("[0-9]*"))  # fmt: skip
 
     def wait_until(self, is_so: Callable[[], object], seconds: float = 60) -> None:
         """Go on when something is so; it not coming about is an error that shows the logs."""
@@ -174,6 +175,13 @@ def of_rule(jobs: list[dict[str, str]], rule: str) -> list[dict[str, str]]:
 def missing_programs() -> list[str]:
     """What must be installed before a cluster can start."""
     return [name for name in PROGRAMS if shutil.which(name, path=SEARCHED) is None]
+
+
+def _title(process: Path) -> str:
+    try:
+        return (process / "cmdline").read_text(errors="replace")
+    except OSError:  # it has ended
+        return ""
 
 
 def _user() -> str:
