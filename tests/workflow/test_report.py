@@ -51,7 +51,8 @@ def test_states_lead_to_the_delays_that_were_decoded(study: Path, variant: str) 
             threshold = round(1000 * one["knob"])
             assert written_at(states[one["index"]], threshold) == one["token_delays"], one
             compared += 1
-    assert compared == 14 * 11  # sentences and thresholds of params.yaml
+    assert states
+    assert compared == len(states) * 11  # thresholds of params.yaml
 
 
 def json_lines(path: Path) -> list[Any]:
