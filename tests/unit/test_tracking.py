@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from simt.cli import main
 from simt.params import Params, load_params
 from simt.record import HISTORY_FILE
-from simt.runs import Run
+from simt.runs import Run, run_settings
+from simt.training.devices import Devices
 from simt.training.history import History
+from simt.training.run import train_run
 from tests.samples.records import begin_run, fail_run, finish_run, score_run, write_rows
 
 FILE = Path(__file__).parents[2] / "params.yaml"
@@ -169,6 +172,16 @@ def test_failed_run_says_why(params: Params) -> None:
     track()
     assert statuses()["sm2 bi seed1"] == "FAILED"
     assert tags("sm2 bi seed1")["failure"] == "loss nan at update 3"
+
+
+def test_training_that_breaks_leaves_a_note_and_is_failed(params: Params) -> None:
+    settings = run_settings(params, SM2)
+    devices = Devices(rank=0, world=1, device=torch.device("cpu"))
+    with pytest.raises(Exception, match="no-such-corpus"):
+        train_run(settings, Path("no-such-corpus"), None, SM2.folder, devices, 10)
+    track()
+    assert statuses()["sm2 bi seed1"] == "FAILED"
+    assert "no-such-corpus" in tags("sm2 bi seed1")["failure"]
 
 
 def test_run_that_goes_on_after_a_failure_is_the_same_run(params: Params) -> None:
