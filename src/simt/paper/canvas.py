@@ -162,9 +162,11 @@ def _name_level(axes: Axes, level: Curve, is_below: bool) -> None:
 
 
 def _draw_trace(axes: Axes, trace: Trace) -> None:
+    """Under our curves, but for a star, which is one point that must be seen."""
+    size, depth = (6.5, 4) if trace.look.marker == "*" else (2.6, 1.5)
     axes.plot(
-        trace.xs, trace.ys, **_line(trace.look, width=0.7), **_marker(trace.look, size=2.6),
-        zorder=1.5,
+        trace.xs, trace.ys, **_line(trace.look, width=0.7), **_marker(trace.look, size=size),
+        zorder=depth,
     )  # fmt: skip
 
 
@@ -238,11 +240,14 @@ def _notes(sheet: Sheet, width: float) -> list[str]:
     """The small print of all panels, in lines that fit."""
     said = [(sketch.title, list(sketch.notes)) for sketch in sheet.sketches]
     said += [(panel.title, panel_notes(panel)) for panel in sheet.panels]
-    notes = []
+    places: dict[str, list[str]] = {}  # what is alike in several panels is said once
     for title, own in said:
         head, *_ = title.split(" ")
-        prefix = f"{head if head.startswith('(') else title}: " if len(said) > 1 else ""
-        unbroken = (note.replace(" = ", "\u00a0=\u00a0") for note in own)
-        notes += [prefix + note for note in unbroken]
+        for note in own:
+            unbroken = note.replace(" = ", "\u00a0=\u00a0")
+            places.setdefault(unbroken, []).append(head if head.startswith("(") else title)
+    notes = [
+        f"{', '.join(heads)}: {note}" if len(said) > 1 else note for note, heads in places.items()
+    ]
     wrapped = (textwrap.wrap(note, int(width * _CHARACTERS_PER_INCH)) for note in notes)
     return [line for lines in wrapped for line in lines]

@@ -127,7 +127,7 @@ def verdict_of(claim: Claim, measured: Measured, how: str) -> Verdict:
         reasons = [f"{len(still_open)} of {total} undecided"] if still_open else []
         reasons += _shortened(measured.lacking)
         return Verdict(*common, "not enough data", "; ".join(reasons), tuple(findings))
-    return Verdict(*common, "holds", f"{total}, all as expected", tuple(findings))
+    return Verdict(*common, "holds", f"{total}, as expected", tuple(findings))
 
 
 def _finding(

@@ -5,13 +5,14 @@ Nothing is computed here: a figure chooses rows, names and looks.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 from simt.paper.material import Material, System, is_full, is_simultaneous
-from simt.paper.panels import Axis, Mark, Panel, Sheet, Shown, Trace, collect, shown
+from simt.paper.panels import Axis, Curve, Mark, Panel, Sheet, Shown, Trace, collect, shown
 from simt.paper.reference import ANALYSIS_PAIR, paper_number, paper_points
 from simt.paper.rows import Number, model_of
 from simt.paper.schematics import search_space
-from simt.paper.style import ORACLE, PAPER, label_of, look_of, weight_look
+from simt.paper.style import ORACLE, PAPER, SHIFTED_ORACLE, label_of, look_of, weight_look
 from simt.params import Knob, Variant
 
 MAXIMAL_KNOB = 0.99  # the γ at which the paper reads off the maximal lagging
@@ -264,12 +265,12 @@ def alignments(material: Material) -> Sheet:
     """
     panels = []
     for pair in material.pairs:
-        oracle = _oracle_trace(material, pair)
+        oracle = _oracle_traces(material, pair)
         main = _alignment_panel(material, pair, material.rows.main_latency)
-        if oracle is None or not material.has_alignments(pair):
+        if not oracle or not material.has_alignments(pair):
             panels.append(main)
             continue
-        in_words = replace(_alignment_panel(material, pair, "al_word"), traces=(oracle,))
+        in_words = replace(_alignment_panel(material, pair, "al_word"), traces=oracle)
         is_enough = main.x.metric == "al_word"
         panels += [in_words] if is_enough else [_titled("(a) ", main), _titled("(b) ", in_words)]
     return Sheet(tuple(panels))
@@ -285,16 +286,35 @@ def _alignment_panel(material: Material, pair: str, latency: str) -> Panel:
     if not material.has_alignments(pair):
         return replace(panel, remarks=(f"{pair} has no gold alignments",))
     found = collect(material, pair, map(shown, material.systems(pair)), axes, is_simultaneous)
-    return _cut(material, replace(panel, curves=found.curves, missing=found.missing))
+    hidden = _hidden_curves(found.curves)
+    panel = replace(panel, curves=found.curves, missing=found.missing, remarks=hidden)
+    return _cut(material, panel)
 
 
-def _oracle_trace(material: Material, pair: str) -> Trace | None:
-    """The oracle's curve, from what it reaches too early to what it reaches too late."""
+def _hidden_curves(curves: Sequence[Curve]) -> tuple[str, ...]:
+    """A remark for each curve that lies wholly under a later one: wait-k may read alike."""
+    points = {
+        curve.name: {(mark.x.value, mark.y.value) for mark in curve.marks} for curve in curves
+    }
+    return tuple(
+        f"{under} lies under {over}: the same points"
+        for under, over in combinations(points, 2)
+        if points[under] and points[under] <= points[over]
+    )
+
+
+def _oracle_traces(material: Material, pair: str) -> tuple[Trace, ...]:
+    """The oracle, and what it would reach if it read some words fewer or more than it must."""
     points = sorted(material.oracle(pair))
     if not points:
-        return None
+        return ()
     xs, ys = zip(*points, strict=True)
-    return Trace(ORACLE, xs, ys, "the policy that reads what the gold alignments ask for")
+    own = next(point for point in points if point.sa_word == max(ys))
+    origin = "the policy that reads what the gold alignments ask for"
+    return (
+        Trace(SHIFTED_ORACLE, xs, ys, f"{origin}, or some words fewer or more"),
+        Trace(ORACLE, (own.al_word,), (own.sa_word,), origin),
+    )
 
 
 # --- the paper's own numbers --------------------------------------------------------------------

@@ -160,7 +160,7 @@ def _at_each_latency(evidence: Evidence, comparison: Comparison, test: ClaimTest
     curves = _curves(evidence, comparison, test)
     observed, resampled = (values[0] - values[1] for values in (curves.observed, curves.resampled))
     return [
-        Estimate(f"{_title(comparison, test)} at AL {latency:g}", observed[place], column)
+        Estimate(f"{_title(comparison, test)} at AL {latency + 0.0:g}", observed[place], column)
         for place, (latency, column) in enumerate(zip(curves.latencies, resampled.T, strict=True))
     ]
 
@@ -221,7 +221,7 @@ def _title(comparison: Comparison, test: ClaimTest) -> str:
 
 def _span(curves: _Curves) -> str:
     """From which latency to which a mean was taken."""
-    first, last = curves.latencies[0], curves.latencies[-1]
+    first, last = curves.latencies[0] + 0.0, curves.latencies[-1] + 0.0  # no "-0"
     return f" over AL {first:g} to {last:g}" if first < last else f" at AL {first:g}"
 
 

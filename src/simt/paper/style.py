@@ -70,7 +70,8 @@ _NAMES = {
 }
 _SPARE_COLOURS = ("#aa4499", "#44aa99", "#ddcc77", "#661100", "#88ccee", "#555555")
 
-ORACLE = Look("oracle", "#000000", DOTTED, ".")
+ORACLE = Look("oracle", "#000000", "", "*")
+SHIFTED_ORACLE = Look("oracle, words earlier or later", "#000000", DOTTED, "")
 DECISION = Look("decisions", "#d55e00", SOLID, "o")  # a path through states
 FULL_SOURCE = Look(r"$p_i$, whole source", INK, "", "s", is_filled=False)
 PREFIX = Look(r"$p_{ij}$, prefix", "#0072b2", "", "o")
@@ -91,7 +92,10 @@ def look_of(system: str) -> Look:
 
 def label_of(system: str) -> str:
     """What a system is called in plain text."""
-    return _NAMES[system].label if system in _NAMES else system.replace("/", " ")
+    if system in _NAMES:
+        return _NAMES[system].label
+    weight = system.removeprefix("sm2/bi-w")
+    return system.replace("/", " ") if weight == system else f"SM²-Bi with λ = {weight}"
 
 
 # λ = 0.1 is SM²-Bi itself, in its own colour; larger ones follow viridis from dark to light.

@@ -112,7 +112,7 @@ def test_equal_values_do_not_blow_up_the_axis(material: Make) -> None:
         curve._replace(marks=tuple(m._replace(y=m.y._replace(value=0.0)) for m in curve.marks))
         for curve in panel.curves
     )
-    figure = render(Sheet((replace(panel, curves=flat),)))
+    figure = render(Sheet((replace(panel, curves=flat, levels=()),)))
     assert figure.axes[0].get_ylim() == (-1.0, 1.0)
 
 
@@ -132,7 +132,7 @@ def test_several_seeds_have_a_band_and_their_own_marks(
         if line.get_linestyle() == "None"
         for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)
     }
-    assert drawn == {(mark.x.value, mark.y.value) for mark in panel.marks}
+    assert drawn == {(m.x.value, m.y.value) for curve in panel.curves for m in curve.marks}
 
 
 def test_one_seed_has_no_band(material: Make) -> None:
@@ -153,7 +153,13 @@ def test_a_system_has_the_same_colour_in_every_figure(material: Make) -> None:
 def test_encoders_are_told_apart_by_the_line(material: Make) -> None:
     _, figure = draw("fig06-prohibition", material("fig06-prohibition"))
     dashed = {line.get_label() for line in figure.axes[2].get_lines() if line.is_dashed()}
-    assert dashed == {"SM²-Uni", "SM²-Uni-P"}
+    assert dashed == {"SM²-Uni", "SM²-Uni-P", "OMT-Uni"}
+
+
+def test_what_several_panels_have_in_common_is_noted_once(material: Make) -> None:
+    sheet = FIGURES["fig05-alignments"](material("fig05-alignments"))
+    alike = [replace(panel, remarks=("be careful",), missing=()) for panel in sheet.panels]
+    assert "(a), (b): be careful" in notes_of(render(Sheet(tuple(alike))))
 
 
 def test_no_two_systems_share_a_look() -> None:

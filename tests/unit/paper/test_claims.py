@@ -272,7 +272,9 @@ def test_a_star_stands_for_what_the_study_runs(params: Params) -> None:
 
 
 def test_a_system_that_the_study_does_not_run_is_named(params: Params) -> None:
-    with pytest.raises(NotMeasuredError, match=r"study tiny runs no sm2 bi-w0\.7 on tiny-deen"):
+    with pytest.raises(
+        NotMeasuredError, match=r"study tiny runs no SM²-Bi with λ = 0\.7 on tiny-deen"
+    ):
         Evidence(params, "tiny", Path("nowhere")).names("tiny-deen", "sm2/bi-w0.7")
 
 

@@ -1,5 +1,6 @@
 """What each figure shows: the right rows under the right names, nothing left out in silence."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -240,10 +241,26 @@ def test_oracle_stands_where_words_are_counted(material: Make, name: str) -> Non
     tokens, words = panels_of(name, material(name))
     assert (tokens.x.metric, tokens.traces) == ("al_token", ())
     assert words.x.metric == "al_word"
-    (oracle,) = words.traces
-    assert (oracle.xs[0], oracle.ys[0]) == (0.0, 0.5)
+    shifted, oracle = words.traces
+    assert (shifted.xs[0], shifted.ys[0]) == (0.0, 0.5)
+    assert (oracle.xs, oracle.ys) == ((4.0,), (1.0,))  # the least lag that satisfies all
     assert tokens.y.is_share
     assert curve_of(tokens, "SM²-Bi").marks[0].place.split == "aligned"
+
+
+def test_a_curve_under_another_one_is_named(
+    material: Make, params: Params, tmp_path: Path, edit: Edit
+) -> None:
+    """Two fixed policies that read alike have the same points on forced references."""
+    write_results(tmp_path, params, "tiny")
+    for k in (1, 3):
+        path = tmp_path / f"points/tiny-deen/waitk/k{k}/seed1/aligned/scores.json"
+        other = tmp_path / "points/tiny-deen/multipath/uni/seed1/aligned/scores.json"
+        entries = json.loads(other.read_text(encoding="utf-8"))["points"]
+        alike = [entry for entry in entries if entry["knob"] == k]
+        edit(path, lambda scores, alike=alike: scores.update(points=alike))
+    panel, *_ = panels_of("fig05-alignments", material("fig05-alignments", tmp_path))
+    assert "wait-k lies under m-wait-k: the same points" in panel_notes(panel)
 
 
 def test_a_pair_without_gold_alignments_says_so(material: Make, tmp_path: Path) -> None:

@@ -239,7 +239,7 @@ def test_ours_theirs_and_the_difference_stand_in_one_table(
     assert float(line["difference"]) == pytest.approx(ours - 29.51)
     assert {key[0] for key in lines} == {"nist-zhen", "wmt15-deen", "wmt16-enro", "iwslt15-envi"}
     assert lines["wmt15-deen", "SM²-Bi", "", "Pearson"]["paper"] == "0.82"
-    assert float(lines["wmt15-deen", "sm2 bi-w1.0", "γ = 0.99", "AL"]["paper"]) == 5.79
+    assert float(lines["wmt15-deen", "SM²-Bi with λ = 1.0", "γ = 0.99", "AL"]["paper"]) == 5.79
 
 
 def lagged_bleu(made: Material, pair: str, method: str, variant: str, knob: float) -> float:
