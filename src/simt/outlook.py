@@ -20,7 +20,9 @@ class Outlook:
         self.running[job] = (rule, now)
 
     def finish(self, job: int, now: float) -> None:
-        """Note that a job is done."""
+        """Note that a job is done; one that was not seen to begin teaches nothing."""
+        if job not in self.running:
+            return
         rule, started = self.running.pop(job)
         self.done[rule] += 1
         self.seconds[rule] = self.seconds.get(rule, 0.0) + now - started

@@ -1,6 +1,7 @@
 """Lets Snakemake say how long the study will still take: `logger: outlook` in a profile.
 
-Snakemake finds its plugins by the name of the package, so this one lives beside simt.
+Snakemake finds its plugins by the name of the package, so this one lives beside simt. It is for
+local jobs: of others Snakemake does not tell when they begin, and who knows a queue?
 """
 
 import sys
