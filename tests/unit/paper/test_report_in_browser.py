@@ -179,6 +179,13 @@ def test_what_is_not_read_yet_is_not_written_yet(page: Chrome) -> None:
     assert len(page.find_elements(By.CSS_SELECTOR, "#source .ahead")) == 6
 
 
+def test_pieces_of_a_word_are_joined_in_text_and_apart_in_the_grid(page: Chrome) -> None:
+    assert at(page, "source").text == "Er hat das Brot gekauft ↵"
+    assert Select(at(page, "sentence")).first_selected_option.text == "Er hat das Brot gekauft"
+    labels = [text.text for text in page.find_elements(By.CSS_SELECTOR, "#grid text:not(.value)")]
+    assert labels[:7] == ["Er", "hat", "das", "Brot", "ge-", "kauft", "↵"]
+
+
 def test_word_that_was_written_too_early_is_crossed_out(page: Chrome) -> None:
     move(page, "knob", 200)
     assert len(page.find_elements(By.CSS_SELECTOR, "#grid .cross")) == 2

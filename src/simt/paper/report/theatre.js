@@ -108,8 +108,8 @@ function draw() {
   const last = past.at(-1);
   const written = past.filter((action) => action.isWrite).length;
   const read = past.length - written;
-  drawLine("source", sentence().source, read, last && !last.isWrite, "ahead");
-  drawLine("target", sentence().target, written, last?.isWrite, "hidden");
+  drawLine("source", read, last && !last.isWrite, "ahead");
+  drawLine("target", written, last?.isWrite, "hidden");
   drawGrid(delays, confidence, past, read, written);
   drawNumbers(delays);
   at("action").ariaLive = chosen.timer ? "off" : "polite"; // nobody can listen that fast
@@ -121,19 +121,28 @@ function draw() {
   at("play").textContent = chosen.timer ? "Pause" : start;
 }
 
+/** What stands behind each piece: nothing where its word goes on, otherwise a blank. */
+const gaps = (pieces, ends) => pieces.map((_, place) => (ends.includes(place + 1) ? " " : ""));
+
+/** The pieces by themselves, with a hyphen where a word goes on; the last one ends the sentence. */
+const labels = (pieces, ends) => gaps(pieces, [...ends, pieces.length])
+  .map((gap, place) => pieces[place] + (gap ? "" : "-"));
+
 /** A side of the sentence: what has been read or written, what just was, and what is to come. */
-function drawLine(id, pieces, done, isNow, later) {
-  const spans = pieces.flatMap((piece, place) => {
+function drawLine(id, done, isNow, later) {
+  const [pieces, ends] = [sentence()[id], sentence()[`${id}_ends`]];
+  const spans = gaps(pieces, ends).flatMap((gap, place) => {
     const span = document.createElement("span");
-    span.textContent = piece.replace(/(?<=.)-$/, "");
+    span.textContent = pieces[place];
     span.className = place >= done ? later : isNow && place === done - 1 ? "now" : "";
-    return piece.length > 1 && piece.endsWith("-") ? [span] : [span, " "];
+    return [span, gap];
   });
   at(id).replaceChildren(...spans);
 }
 
 function drawGrid(delays, confidence, past, read, written) {
-  const { source, target } = sentence();
+  const source = labels(sentence().source, sentence().source_ends);
+  const target = labels(sentence().target, sentence().target_ends);
   const widest = (pieces) => 7.2 * Math.max(...pieces.map((piece) => piece.length)) + 12;
   const [left, top] = [widest(target), widest(source)];
   const room = at("grid-box").clientWidth - left - 2;
@@ -365,8 +374,9 @@ function fill(id, labels) {
 }
 
 function open() {
-  const wordsOf = (pieces) => pieces.slice(0, -1).join(" ").replaceAll("- ", "");
-  fill("sentence", play.sentences.map((one) => wordsOf(one.source)));
+  const text = ({ source, source_ends: ends }) =>
+    gaps(source, ends).map((gap, place) => source[place] + gap).slice(0, -1).join("").trim();
+  fill("sentence", play.sentences.map(text));
   fill("system", play.systems.map((one) => one.label));
   setSystem(Math.max(0, play.systems.findLastIndex((one) => one.grids)));
   const follow = (id, event, react) => {

@@ -69,10 +69,8 @@ def _sentence(gold: AlignedSentence, instance: Instance) -> Plain:
 
 
 def _piece(piece: str) -> str:
-    """A piece for a reader; one that goes on ends with a hyphen."""
-    if piece == EOS_TOKEN:
-        return "↵"
-    return f"{piece.removesuffix(CONTINUES)}-" if piece.endswith(CONTINUES) else piece
+    """A piece for a reader."""
+    return "↵" if piece == EOS_TOKEN else piece.removesuffix(CONTINUES)
 
 
 # --- systems ----------------------------------------------------------------------------------
