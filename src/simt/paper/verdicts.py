@@ -108,7 +108,7 @@ def number_text(number: Finding) -> str:
     """A number with its interval, its p-value and the paper's own."""
     text = (
         f"{number.what}: {number.value:+.2f} [{number.low:+.2f}, {number.high:+.2f}], "
-        f"p = {number.p_value:.3g}"
+        f"p = {number.p_value:.2g}"
     )
     return text if number.paper is None else f"{text} (paper: {number.paper:+.2f})"
 
