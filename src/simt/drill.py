@@ -255,4 +255,7 @@ def _without_times(value: Any) -> Any:
 
 
 def _is_measured(key: str) -> bool:
-    return key.endswith(("seconds", "tokens_per_s", "memory_mb", "elapsed", "elapsed_ms"))
+    """Computation-aware latency ("ca") has the time of computing in it."""
+    return "_ca_" in key or key.endswith(
+        ("seconds", "tokens_per_s", "memory_mb", "elapsed", "elapsed_ms")
+    )
