@@ -322,3 +322,23 @@ def test_without_points_nothing_is_decided(params: Params, tmp_path: Path) -> No
 def test_an_unknown_study_is_named(params: Params, tmp_path: Path) -> None:
     with pytest.raises(SimtError, match="no study 'big'; there are toy, tiny"):
         judge_claims(params, "big", tmp_path)
+
+
+def test_systems_that_write_nothing_or_have_one_point_are_no_obstacle(
+    params: Params, tmp_path: Path
+) -> None:
+    """An untrained model may write nothing at all, at one knob value or at every one."""
+    for run, outputs in (("sm2/bi", ("", "")), ("hmt/l2-k4", (GOOD,)), ("itst/uni", (BAD, GOOD))):
+        folder = tmp_path / "points" / str(Point.parse(f"tiny-deen/{run}/seed1/test"))
+        write_instances(
+            folder / "instances.jsonl",
+            [
+                decoded(index, (place + 1) / 10, output, 4)
+                for place, output in enumerate(outputs)
+                for index in range(10)
+            ],
+        )
+    ledger = judge_claims(params, "tiny", tmp_path)
+    for one in ledger.claims:
+        for found in one.numbers:
+            assert np.isfinite([found.value, found.low, found.high, found.p_value]).all()
