@@ -12,6 +12,8 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from tests.samples.report import DELAYS, HARMFUL, IN_TIME, LAGGING, WAIT_3_LAGGING
 
+pytestmark = pytest.mark.slow
+
 PHONE, SCREEN = (390, 844), (1280, 900)
 
 
