@@ -34,9 +34,10 @@ class Initialised(Protocol):
 
 def split_heads(x_BTX: Tensor, parts: int, heads: int) -> tuple[Tensor, ...]:
     """Cuts a projection into ``parts`` tensors of (B, H, T, E)."""
+    batch, length, _ = x_BTX.shape
     # Not one view with an axis for the parts: its gradient would be stacked, then copied.
     return tuple(
-        x_BTD.unflatten(2, (heads, -1)).transpose(1, 2) for x_BTD in x_BTX.chunk(parts, dim=2)
+        x_BTD.view(batch, length, heads, -1).transpose(1, 2) for x_BTD in x_BTX.chunk(parts, dim=2)
     )
 
 
