@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def track() -> None:
 
 def rows(query: str, *values: object, store: str = "mlflow.db") -> list[tuple[Any, ...]]:
     """What the database holds, asked without MLflow."""
-    with sqlite3.connect(store) as database:
+    with closing(sqlite3.connect(store)) as database:
         return database.execute(query, values).fetchall()
 
 

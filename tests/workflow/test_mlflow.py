@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -53,7 +54,7 @@ def track(server: MlflowServer, *options: str) -> "subprocess.Popen[str]":
 
 
 def rows(server: MlflowServer, query: str) -> list[tuple[Any, ...]]:
-    with sqlite3.connect(server.folder / "mlflow.db") as database:
+    with closing(sqlite3.connect(server.folder / "mlflow.db")) as database:
         return database.execute(query).fetchall()
 
 
@@ -95,6 +96,30 @@ def test_live_mirror_waits_for_a_server_and_loses_nothing_when_it_goes_away(
     losses = "select step from metrics where key = 'train/loss' order by step"
     assert rows(server, losses) == [(step,) for step in range(1, 7)]
     assert rows(server, "select distinct status from runs") == [("FINISHED",)]
+
+
+def test_mirror_that_is_killed_in_the_middle_is_completed_without_doubling(params: Params) -> None:
+    finish_run(params, SM2, updates=6000)
+    steps = "select step from metrics where key = 'train/loss' order by step"
+    command = [BIN / "simt", "track", "--study", "tiny"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    while not (sent := stored(steps)):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    assert len(sent) < 6000
+    assert subprocess.run(command, stdout=subprocess.DEVNULL).returncode == 0
+    assert stored(steps) == [(step,) for step in range(1, 6001)]
+
+
+def stored(query: str) -> list[tuple[Any, ...]]:
+    """Rows of the database in this folder; none before it has its tables."""
+    with closing(sqlite3.connect("mlflow.db")) as database:
+        try:
+            return database.execute(query).fetchall()
+        except sqlite3.OperationalError:
+            return []
 
 
 def test_run_that_is_still_open_when_all_is_over_is_closed(
