@@ -6,6 +6,7 @@ elsewhere SLURM is kinder and signals every process of a job.
 """
 
 import os
+import pwd
 import secrets
 import shutil
 import socket
@@ -185,8 +186,6 @@ def _title(process: Path) -> str:
 
 
 def _user() -> str:
-    import pwd
-
     return pwd.getpwuid(os.getuid()).pw_name
 
 

@@ -13,8 +13,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("study")]
 
 RUNS = {str(run) for run in study_runs(load_params(ROOT / "params.yaml").studies["tiny"])}
 MAIN_DRAWINGS = {"fig03-bleu-al", "fig04-comet-al", "fig10-appendix-bleu-al",
-                 "fig11-appendix-comet-al", "tab04-settings", "tab05-numbers",
-                 "tab08-appendix-numbers"}  # fmt: skip
+                 "fig11-appendix-comet-al", "tab04-settings", "tab05-numbers", "tab06-numbers",
+                 "tab07-numbers", "tab08-appendix-numbers", "tab10-beside-paper"}  # fmt: skip
 
 
 class Plan:
@@ -52,7 +52,7 @@ def test_changed_weight_of_one_variant_trains_it_and_draws_its_figure(
     plan = Plan(study, tmp_path, "methods/sm2/variants/bi-w1.0/confidence_weight", 0.95)
     assert plan.trained == tiny("sm2/bi-w1.0/1")
     assert plan.decoded == tiny("sm2/bi-w1.0/1/test")
-    assert plan.drawn == {"fig09-lambda"}
+    assert plan.drawn == {"fig09-lambda", "tab10-beside-paper"}
 
 
 def test_changed_weight_of_a_method_trains_all_variants_but_those_with_their_own(

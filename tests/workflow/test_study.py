@@ -24,6 +24,15 @@ def test_everything_is_current_and_nothing_is_done_twice(study: Path) -> None:
     assert "Nothing to be done" in run(study, *LOCAL, *TINY)
 
 
+def test_snakemake_report_shows_every_drawing_with_its_title_by_category(study: Path) -> None:
+    run(study, *LOCAL, *TINY, "--report", "report.html")
+    page = (study / "report.html").read_text(encoding="utf-8")
+    for name in (*FIGURES, *TABLES, "Figures", "Tables", "Claims"):
+        assert f'"{name}"' in page
+    assert "The weight of the confidence penalty" in page
+    assert "how\\neach number was computed" in page  # of a caption
+
+
 def test_nothing_half_written_and_nothing_to_resume_is_left(study: Path) -> None:
     names = [path.name for path in (study / "results").rglob("*")]
     assert not [name for name in names if name.endswith(".tmp") or name == "work"]
