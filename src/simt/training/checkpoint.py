@@ -4,7 +4,6 @@ A checkpoint is a file of ``torch.save``, read with ``weights_only``: it can run
 file is a zip archive whose parts carry checksums, which torch does not look at and we do.
 """
 
-import errno
 import re
 import shutil
 import zipfile
@@ -27,10 +26,10 @@ def save_tensors(path: Path, values: dict[str, Any]) -> None:
         with atomic_file(path, "wb") as stream:
             torch.save(values, stream)
     except (OSError, RuntimeError) as error:
-        # torch turns a failed write into a RuntimeError; what matters is whether there is room.
+        # torch makes a RuntimeError of a failed write, and sometimes of a full disk without one.
         free = shutil.disk_usage(path.parent).free
-        is_full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
-        if not is_full and isinstance(error, RuntimeError) and free > 1 << 20:
+        is_of_writing = isinstance(error, OSError) or isinstance(error.__context__, OSError)
+        if not is_of_writing and free > 1 << 20:
             raise
         raise SimtError(
             f"cannot write {path}: {error} ({free / 1e6:.0f} MB free). What was saved before is "

@@ -2,6 +2,7 @@
 
 import errno
 import pickle
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +103,14 @@ def test_snapshots_after_the_checkpoint_are_dropped_on_going_back(tmp_path: Path
         snapshots.save(update, {"weight": torch.full((3,), float(update))})
     snapshots.go_back_to(2)
     assert snapshots.mean()["weight"].tolist() == [1.5, 1.5, 1.5]
+
+
+def test_write_that_breaks_off_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        with pytest.raises(SimtError, match="What was saved before is intact"):
+            save_tensors(tmp_path / "model.pt", {"weights": torch.zeros(10_000)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not list(tmp_path.iterdir())
