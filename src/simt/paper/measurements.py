@@ -26,6 +26,7 @@ from simt.settings import Settings
 
 RESAMPLES = 2000
 _REACHED = 0.95  # of the resamples
+_LEAST_BLEU = 5.0  # where no system has more, none translates, and equal scores say nothing
 _SEED = 1
 
 
@@ -133,6 +134,9 @@ def _curves(
     is_shared = is_known[0] & (is_known[1:].any(axis=0) if comparison.others else True)
     if not is_shared.any():
         raise NotMeasuredError(_no_latency(comparison.pair, names, test))
+    if test.score == "bleu" and np.nanmax(observed) < _LEAST_BLEU:
+        both = " and ".join(map(str, names))
+        raise NotMeasuredError(f"{both} have less than {_LEAST_BLEU:g} BLEU on {comparison.pair}")
     return _Curves(latencies[is_shared], observed[:, is_shared], resampled[:, :, is_shared])
 
 

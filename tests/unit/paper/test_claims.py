@@ -244,6 +244,17 @@ def test_curves_that_never_meet_are_not_compared(
         measure(params, tmp_path, test)
 
 
+def test_systems_that_do_not_translate_are_not_called_alike(
+    params: Params, tmp_path: Path, decode: Decode
+) -> None:
+    decode("sm2/bi", lambda index, lag: "z z z z z z z z z z")
+    decode("sm2/bi-ft", lambda index, lag: "z z z z z z z z z z")
+    (claim,) = (one for one in load_claims() if one.claim == "fine-tuning-close")
+    verdict = judge(claim, Evidence(params, "tiny", tmp_path))
+    assert verdict.verdict == "not enough data"
+    assert verdict.reason == "SM²-FT and SM²-Bi have less than 5 BLEU on tiny-deen"
+
+
 def test_a_run_that_was_not_decoded_is_named(params: Params, tmp_path: Path) -> None:
     (claim,) = (one for one in load_claims() if one.claim == "fine-tuning-close")
     verdict = judge(claim, Evidence(params, "tiny", tmp_path))
