@@ -20,6 +20,8 @@ from simt.training.history import History
 from simt.training.run import train_run
 from tests.samples.records import begin_run, fail_run, finish_run, score_run, write_rows
 
+pytestmark = pytest.mark.xdist_group("mlflow-store")  # they share a set-up
+
 FILE = Path(__file__).parents[2] / "params.yaml"
 SM2 = Run("tiny-deen", "sm2", "bi", 1)
 WAITK = Run("tiny-deen", "waitk", "k3", 1)

@@ -52,6 +52,8 @@ import sys
 from pathlib import Path
 from simt.paper import draw_figure
 from simt.params import load_params
+
+pytestmark = pytest.mark.xdist_group("drawn")  # they share a set-up
 params = load_params(Path(sys.argv[1]), "tiny")
 draw_figure("fig09-lambda", params, "tiny", Path(sys.argv[2]), Path(sys.argv[3]), False)
 """

@@ -23,6 +23,8 @@ from simt.runs import study_runs
 from tests.samples.report import CLAIM, HARMFUL, LINKS
 from tests.samples.results import SIGNATURES
 
+pytestmark = pytest.mark.xdist_group("drawn")  # they share a set-up
+
 LARGEST_PAGE = 3_000_000
 
 

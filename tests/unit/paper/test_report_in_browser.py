@@ -12,7 +12,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from tests.samples.report import DELAYS, HARMFUL, IN_TIME, LAGGING, WAIT_3_LAGGING
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("drawn")]  # they share a set-up
 
 PHONE, SCREEN = (390, 844), (1280, 900)
 

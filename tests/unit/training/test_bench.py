@@ -26,6 +26,8 @@ from simt.training.bench import (
 )
 from simt.training.turns import Row, Spread, Turn, compete, table
 
+pytestmark = pytest.mark.xdist_group("bench")  # they share a set-up
+
 ROOT = Path(__file__).parents[3]
 PARAMS = load_params(ROOT / "params.yaml", "tiny")
 JOEYNMT = ROOT / ".venv-joeynmt" / "bin" / "python"
