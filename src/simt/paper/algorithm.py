@@ -11,6 +11,7 @@ from simt.paper.tabular import Block, Column, Table
 
 Line = tuple[str, str, str, str]
 _SHOWN_TOKENS = 8  # on each side of the sentence
+_MAX_LINES = 30
 _COLUMNS = (
     Column("step", "Step"),
     Column("state", "State"),
@@ -49,7 +50,9 @@ def _trace(material: Material, pair: str, system: System) -> Block:
     heading = (
         f"{label_of(system.key)} at γ = {instance.knob}, sentence {instance.index} of {pair} test"
     )
-    return Block(pair, heading, (tuple(decisions(instance)),))
+    lines = tuple(decisions(instance))
+    notes = () if len(lines) <= _MAX_LINES else (f"{_MAX_LINES} of {len(lines)} decisions",)
+    return Block(pair, heading, (lines[:_MAX_LINES],), notes)
 
 
 def decisions(instance: Instance) -> Iterator[Line]:

@@ -19,6 +19,7 @@ from simt.runs import GRID_FILE, Point, Run
 
 SHOWN_KNOB = 0.5  # the γ of the paths in schematics, or the one nearest to it
 _SHOWN_TOKENS = 13  # on a side of Figure 6: more than the band of wait-1 to wait-10 is wide
+_MAX_ROWS = 18
 
 
 # --- every state of one sentence ----------------------------------------------------------------
@@ -163,7 +164,7 @@ def _sm2_grid(material: Material, pair: str, system: System, banded: list[System
         allowed=sm2_states(material.settings(pair, system), sentence),
         regions=tuple(regions),
         paths=(_path(instance, system),),
-        notes=("; ".join([f"the path as decoded at γ = {instance.knob}", *notes]),),
+        notes=("; ".join([f"as decoded at γ = {instance.knob}, {sentence.origin}", *notes]),),
     )
 
 
@@ -222,12 +223,16 @@ def _distance(knob: Knob | None) -> float:
 
 
 def _decoded(instance: Instance, pair: str) -> Sentence:
+    """The tokens of a decoding; what an untrained model babbles is cut off, and said to be."""
     source, target = (
         tuple(map(shown_piece, pieces)) for pieces in (instance.source_pieces, instance.pieces)
     )
-    return Sentence(source, target, f"sentence {instance.index} of {pair} test")
+    origin = f"sentence {instance.index} of {pair} test"
+    if len(target) > _MAX_ROWS:
+        origin += f" ({_MAX_ROWS} of {len(target)} target tokens)"
+    return Sentence(source, target[:_MAX_ROWS], origin)
 
 
 def _path(instance: Instance, system: System) -> DecisionPath:
     assert instance.token_delays is not None
-    return DecisionPath(look_of(system.key), instance.token_delays)
+    return DecisionPath(look_of(system.key), instance.token_delays[:_MAX_ROWS])

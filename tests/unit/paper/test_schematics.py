@@ -116,3 +116,18 @@ def test_figure_6_shows_the_path_that_was_decoded(material: Make, tmp_path: Path
     assert isinstance(hmt, Grid)
     assert hmt.title == "(a) HMT, L = 2, K = 4"
     assert hmt.allowed == {(i, min(1 + i + k - 1, 9)) for i in (1, 2, 3) for k in (1, 2, 3, 4)}
+
+
+def test_a_model_that_babbles_is_cut_off_and_said_to_be(material: Make, tmp_path: Path) -> None:
+    babble = make_instance(
+        index=0, knob=0.5, source="a b", source_tokens=["a", "b", EOS_TOKEN], references=["x"],
+        prediction=" ".join("x" * 200), tokens=[*"x" * 200, EOS_TOKEN], token_delays=[1] * 201,
+        reference_token_length=2,
+    )  # fmt: skip
+    folder = tmp_path / "points" / str(Point.parse("tiny-deen/sm2/bi/seed1/test"))
+    write_instances(folder / "instances.jsonl", [babble])
+    _, sm2 = FIGURES["fig06-prohibition"](material("fig06-prohibition", tmp_path)).sketches
+    assert isinstance(sm2, Grid)
+    assert sm2.sentence is not None
+    assert len(sm2.sentence.target) == len(sm2.paths[0].delays) == 18
+    assert sm2.sentence.origin.endswith("(18 of 201 target tokens)")
