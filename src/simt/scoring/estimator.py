@@ -168,13 +168,14 @@ def _write_encoder(pairs: Sequence[tuple[str, str]], folder: Path, size: Estimat
 
     transformers: Any = import_module("transformers")  # untyped
     with TemporaryDirectory(prefix="simt-estimator-") as scratch:
-        stem = Path(scratch, "sentencepiece.bpe")
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter([text for pair in pairs for text in pair]),
-            model_prefix=str(stem), vocab_size=size.pieces, hard_vocab_limit=False,
-            unk_id=0, bos_id=1, eos_id=2, pad_id=-1, num_threads=1, minloglevel=2,
-        )  # fmt: skip
-        tokeniser = transformers.XLMRobertaTokenizerFast(vocab_file=f"{stem}.model")
+        pieces = Path(scratch, "sentencepiece.bpe.model")
+        with pieces.open("wb") as stream:  # given a name, it would note that in the model
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter([text for pair in pairs for text in pair]),
+                model_writer=stream, vocab_size=size.pieces, hard_vocab_limit=False,
+                unk_id=0, bos_id=1, eos_id=2, pad_id=-1, num_threads=1, minloglevel=2,
+            )  # fmt: skip
+        tokeniser = transformers.XLMRobertaTokenizerFast(vocab_file=str(pieces))
         tokeniser.save_pretrained(folder)
     transformers.XLMRobertaConfig(
         vocab_size=len(tokeniser), hidden_size=size.width, intermediate_size=size.ffn,
