@@ -22,7 +22,7 @@ help:
 
 demo: $(INSTALLED)
 	$(BIN)/snakemake --profile workflow/profiles/local --config study=toy
-	@$(BIN)/simt check points --study toy
+	@$(BIN)/simt check paper --study toy
 	@echo "Open results/paper/toy/report.html in a browser: claims, figures, tables, and the policy theatre."
 	@echo "The figures (PDF, SVG, PNG) and tables (LaTeX, Markdown, CSV) are beside it, each with its .json."
 	@echo "$(BIN)/simt plan says what else a study holds; each number's definition is beside it."

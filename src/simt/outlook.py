@@ -28,7 +28,7 @@ class Outlook:
         self.seconds[rule] = self.seconds.get(rule, 0.0) + now - started
 
     def describe(self, now: float) -> str:
-        """Jobs done and time left.
+        """Jobs done and time left; in the end, how long each part took.
 
         A rule of which no job is done yet cannot be judged: the time is then a lower bound.
         Jobs go on side by side as they have so far.
@@ -42,8 +42,13 @@ class Outlook:
         about = "at least" if is_open else "about"
         progress = f"{sum(self.done.values())} of {sum(self.planned.values())} jobs are done"
         if not any(left.values()):
-            return progress
+            return f"{progress} in {_duration(now - self.began)}; {self._parts(at_a_time)}"
         return f"{progress}, {about} {_duration(work / at_a_time)} left"
+
+    def _parts(self, at_a_time: float) -> str:
+        rules = sorted(self.seconds, key=lambda rule: -self.seconds[rule])
+        parts = [f"{rule} {self.seconds[rule] / 60:.1f} ({self.done[rule]})" for rule in rules]
+        return f"minutes (jobs) of each rule, {at_a_time:.1f} at a time: {', '.join(parts)}"
 
 
 def _duration(seconds: float) -> str:

@@ -26,3 +26,13 @@ def test_time_left_is_a_lower_bound_while_a_rule_has_not_been_seen() -> None:
 def test_target_without_work_does_not_make_a_lower_bound() -> None:
     outlook = after_two_trainings({"train": 16, "paper": 1})
     assert outlook.describe(now=600) == "2 of 17 jobs are done, about 1 h 10 min left"
+
+
+def test_in_the_end_each_part_has_its_time() -> None:
+    outlook = after_two_trainings({"train": 2, "draw": 1})
+    outlook.start(3, "draw", now=600)
+    outlook.finish(3, now=720)
+    assert outlook.describe(now=720) == (
+        "3 of 3 jobs are done in 12 min; minutes (jobs) of each rule, 1.8 at a time: "
+        "train 20.0 (2), draw 2.0 (1)"
+    )
