@@ -12,6 +12,8 @@ from simt.errors import SimtError
 from simt.paper import FIGURE_FORMATS, FIGURES, TABLE_FORMATS, TABLES, draw_figure, draw_table
 from simt.params import Params
 
+pytestmark = pytest.mark.xdist_group("drawn")  # they share a set-up
+
 BEGINNINGS = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG", "json": b"{"}
 
 
@@ -52,8 +54,6 @@ import sys
 from pathlib import Path
 from simt.paper import draw_figure
 from simt.params import load_params
-
-pytestmark = pytest.mark.xdist_group("drawn")  # they share a set-up
 params = load_params(Path(sys.argv[1]), "tiny")
 draw_figure("fig09-lambda", params, "tiny", Path(sys.argv[2]), Path(sys.argv[3]), False)
 """
