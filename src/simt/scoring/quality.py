@@ -5,6 +5,7 @@ put together, which is what the official SM² evaluation does (methods.md §12.2
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import zip_longest
 from typing import Any, Literal, NamedTuple
 
@@ -58,16 +59,22 @@ def quality_scores(
     instances: Sequence[Instance], bleu_text: BleuText, tokeniser: str = TOKENISER
 ) -> list[Score]:
     """BLEU and chrF over all sentences; an empty output counts as such."""
-    from sacrebleu.metrics.chrf import CHRF
-
     texts = texts_of(instances, bleu_text)
     scores = []
-    metrics: dict[str, Any] = {"bleu": _bleu(tokeniser), "chrf": CHRF()}
-    for name, metric in metrics.items():
-        value = metric.corpus_score(texts.hypotheses, texts.references).score
+    for name, metric in _metrics(tuple(map(tuple, texts.references)), tokeniser).items():
+        value = metric.corpus_score(texts.hypotheses, None).score
         signature = f"{name}|text:{bleu_text}|{metric.get_signature()}"
         scores.append(Score(name, float(value), signature, len(instances)))
     return scores
+
+
+@lru_cache(maxsize=4)  # all knob values have the same references, and two groups by length
+def _metrics(references: tuple[tuple[str | None, ...], ...], tokeniser: str) -> dict[str, Any]:
+    """Metrics that have read the references."""
+    from sacrebleu.metrics.chrf import CHRF
+
+    streams = [list(stream) for stream in references]
+    return {"bleu": _bleu(tokeniser, references=streams), "chrf": CHRF(references=streams)}
 
 
 def _bleu(tokeniser: str, **options: Any) -> Any:
