@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from simt.errors import SimtError
 from simt.pairs import FetchSettings, PrepareSettings, TextSettings
 from simt.params import Drawing, Params, Study, raw_files
 from simt.settings import (
@@ -134,6 +135,21 @@ def run_settings(params: Params, run: Run) -> RunSettings:
         method_settings=method.of(params.method_settings(*names)).model_dump(),
         start_from=params.methods[run.method].variants[run.variant].start_from,
     )
+
+
+def named_settings(params: Params, pair: str, name: str, size: str | None) -> RunSettings:
+    """The settings of a run that a person names, such as ``sm2/bi``, of another size if given."""
+    if pair not in params.pairs:
+        raise SimtError(f"params.yaml has no pair {pair!r}")
+    method, _, variant = name.partition("/")
+    if method not in params.methods or variant not in params.methods[method].variants:
+        raise SimtError(f"params.yaml has no run {name!r}; give a method and a variant: offline/bi")
+    settings = run_settings(params, Run(pair, method, variant, seed=1))
+    if size is None:
+        return settings
+    if size not in params.model:
+        raise SimtError(f"params.yaml has no model {size!r}; it has {', '.join(params.model)}")
+    return settings.model_copy(update={"model": params.model[size]})
 
 
 def point_settings(params: Params, point: Point) -> PointSettings:

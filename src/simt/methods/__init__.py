@@ -17,7 +17,7 @@ from simt.methods.sm2 import Sm2
 from simt.methods.waitk import Multipath, Waitk
 from simt.model.batch import Batch
 from simt.model.transformer import Transformer, Vocabulary
-from simt.settings import ModelSettings
+from simt.settings import METHOD_SETTINGS, ModelSettings, RunSettings
 
 __all__ = [
     "METHODS",
@@ -29,6 +29,7 @@ __all__ = [
     "Step",
     "Unmatched",
     "load_offline",
+    "method_of",
 ]
 
 
@@ -67,3 +68,9 @@ METHODS: dict[str, Callable[[Any, float], Method]] = {
     "hmt": Hmt,
     "sm2": Sm2,
 }
+
+
+def method_of(settings: RunSettings) -> Method:
+    """The method of a run, with its own settings."""
+    own = METHOD_SETTINGS[settings.method].of(settings.method_settings)
+    return METHODS[settings.method](own, settings.training.label_smoothing)

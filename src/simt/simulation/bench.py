@@ -8,12 +8,11 @@ from statistics import median
 import torch
 
 from simt.corpus.ids import EOS, SPECIALS
-from simt.errors import SimtError
-from simt.methods import METHODS, Knob, Method, Policy
+from simt.methods import Knob, Method, Policy, method_of
 from simt.model.transformer import Transformer, Vocabulary
 from simt.params import Params
-from simt.runs import Run, run_settings
-from simt.settings import METHOD_SETTINGS, DecodingSettings
+from simt.runs import named_settings
+from simt.settings import DecodingSettings
 from simt.simulation.loop import BATCH_SENTENCES, simulate
 
 RUNS = ("offline/bi", "waitk/k3", "multipath/uni", "itst/uni", "hmt/l2-k4", "sm2/uni", "sm2/bi")
@@ -98,23 +97,15 @@ def measure_speed(
 def _untrained(
     params: Params, pair: str, size: str | None, name: str, words: int
 ) -> tuple[Method, Transformer, Knob]:
-    if pair not in params.pairs:
-        raise SimtError(f"params.yaml has no pair {pair!r}")
-    method_name, _, variant = name.partition("/")
-    if method_name not in params.methods or variant not in params.methods[method_name].variants:
-        raise SimtError(f"params.yaml has no run {name!r}; give a method and a variant: {RUNS[0]}")
-    if size is not None and size not in params.model:
-        raise SimtError(f"params.yaml has no model {size!r}; it has {', '.join(params.model)}")
-    settings = run_settings(params, Run(pair, method_name, variant, _SEED))
-    own = METHOD_SETTINGS[method_name].of(settings.method_settings)
-    method = METHODS[method_name](own, settings.training.label_smoothing)
+    settings = named_settings(params, pair, name, size)
+    method = method_of(settings)
     model = method.build(
-        settings.model if size is None else params.model[size],
+        settings.model,
         Vocabulary(words, words, is_joint=True),
         settings.training.dropout,
         torch.Generator().manual_seed(_SEED),
     )
-    knobs = params.knobs(pair, method_name, variant)
+    knobs = params.knobs(pair, settings.method, settings.variant)
     return method, model.eval(), knobs[len(knobs) // 2]
 
 

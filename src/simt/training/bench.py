@@ -24,7 +24,7 @@ from simt.corpus.toy import write_toy_corpus
 from simt.errors import SimtError
 from simt.pairs import BpeSettings, PrepareSettings
 from simt.params import Params
-from simt.runs import Run, corpus_settings, run_settings
+from simt.runs import corpus_settings, named_settings
 from simt.settings import RunSettings
 from simt.training.devices import Devices
 from simt.training.history import Interval
@@ -102,7 +102,7 @@ def bench_training(
     """The speed of every chosen run, and of the JoeyNMT that the interpreter ``against`` has."""
     torch.set_num_threads(choices.threads)
     names = [BASELINE, *(name for name in choices.runs if name != BASELINE)]
-    settings = [bench_settings(params, choices, name) for name in names]
+    settings = [named_settings(params, choices.pair, name, choices.size) for name in names]
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="simt-bench-")))
         baseline, *others = (Ours(one, corpus, folder, choices) for one in settings)
@@ -124,23 +124,6 @@ def bench_training(
             has_memory=choices.has_memory,
         )
     return BenchReport(_about(settings[0], choices, corpus), rows)
-
-
-def bench_settings(params: Params, choices: BenchChoices, name: str) -> RunSettings:
-    """The settings of a run such as ``sm2/bi``, with the chosen size."""
-    if choices.pair not in params.pairs:
-        raise SimtError(f"params.yaml has no pair {choices.pair!r}")
-    method, _, variant = name.partition("/")
-    if method not in params.methods or variant not in params.methods[method].variants:
-        raise SimtError(f"params.yaml has no run {name!r}; give a method and a variant: {BASELINE}")
-    settings = run_settings(params, Run(choices.pair, method, variant, seed=1))
-    if choices.size is None:
-        return settings
-    if choices.size not in params.model:
-        raise SimtError(
-            f"params.yaml has no model {choices.size!r}; it has {', '.join(params.model)}"
-        )
-    return settings.model_copy(update={"model": params.model[choices.size]})
 
 
 class Ours:

@@ -16,10 +16,10 @@ from simt.atomic import atomic_file, write_json
 from simt.corpus.bpe import open_vocabularies
 from simt.corpus.ids import EncodedSplit
 from simt.errors import SimtError
-from simt.methods import METHODS, Method, load_offline
+from simt.methods import Method, load_offline, method_of
 from simt.model.transformer import Transformer, Vocabulary
 from simt.record import FAILURE_FILE, HISTORY_FILE, work_folder
-from simt.settings import METHOD_SETTINGS, RunSettings
+from simt.settings import RunSettings
 from simt.training.checkpoint import load_tensors, save_tensors
 from simt.training.corpus import TrainingCorpus
 from simt.training.devices import Devices
@@ -82,7 +82,7 @@ def open_training(
     checkpoint_minutes: float,
 ) -> Training:
     """A run before its first update; ``work`` is for what it needs to go on after a stop."""
-    method = _method(settings)
+    method = method_of(settings)
     model = _build(settings, method, corpus, start)
     return Training(
         name=f"{settings.pair}/{settings.method}/{settings.variant}/seed{settings.seed}",
@@ -99,15 +99,10 @@ def open_training(
 
 def open_model(settings: RunSettings, corpus: Path, run: Path) -> tuple[Method, Transformer]:
     """The method of a finished run and its averaged model, ready to translate."""
-    method = _method(settings)
+    method = method_of(settings)
     model = _build(settings, method, corpus, start=None)
     model.load_state_dict(load_tensors(run / MODEL_FILE))
     return method, model.eval()
-
-
-def _method(settings: RunSettings) -> Method:
-    own = METHOD_SETTINGS[settings.method].of(settings.method_settings)
-    return METHODS[settings.method](own, settings.training.label_smoothing)
 
 
 def _build(settings: RunSettings, method: Method, corpus: Path, start: Path | None) -> Transformer:

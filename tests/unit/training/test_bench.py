@@ -14,13 +14,13 @@ from simt.corpus.bpe import open_vocabularies
 from simt.errors import SimtError
 from simt.methods import METHODS
 from simt.params import load_params
+from simt.runs import named_settings
 from simt.training.bench import (
     BASELINE,
     RUNS,
     BenchChoices,
     BenchReport,
     Ours,
-    bench_settings,
     bench_training,
     make_corpus,
 )
@@ -80,7 +80,7 @@ def test_text_names_every_run_once_a_line(report: BenchReport) -> None:
 
 @pytest.mark.slow
 def test_memory_is_that_of_a_process_of_its_own(encoded: Path, tmp_path: Path) -> None:
-    settings = bench_settings(PARAMS, CHOICES, BASELINE)
+    settings = named_settings(PARAMS, CHOICES.pair, BASELINE, CHOICES.size)
     assert Ours(settings, encoded, tmp_path, CHOICES).peak_mb() > 50  # torch alone has more
 
 
