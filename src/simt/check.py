@@ -29,6 +29,7 @@ from simt.runs import (
     point_settings,
     read_settings,
     run_settings,
+    scoring_settings,
     staged_points,
     start_run,
     study_points,
@@ -122,8 +123,9 @@ def _point_steps(params: Params, point: Point, run: Step, estimator: Step | None
     decoding = Step("points", str(point), point.folder, point_settings(params, point), (run,))
     if point.split == "valid":
         return [decoding]
-    scoring = params.scoring_settings(point.run.pair)
-    name, needs = f"{point} scores", (decoding, *([estimator] if estimator else []))
+    scoring = scoring_settings(params, point)
+    judges = [estimator] if estimator and scoring.comet else []
+    name, needs = f"{point} scores", (decoding, *judges)
     return [decoding, Step("points", name, point.folder, scoring, needs, SCORING_FILE)]
 
 

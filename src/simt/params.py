@@ -114,6 +114,7 @@ class Drawing(Settings):
     pairs: Role
     split: Literal["valid", "test", "aligned"]
     runs: dict[str, tuple[str, ...] | Literal["all"]]
+    shows_comet: bool = False  # only then are its points scored by COMET, which takes longest
     also: tuple[Name, ...] = ()  # tables whose numbers it repeats
 
 
@@ -152,10 +153,10 @@ class Params:
         """The text settings of a pair, merged."""
         return self.text | self.pairs[pair].text
 
-    def scoring_settings(self, pair: str) -> ScoringSettings:
-        """How the points of a pair are scored."""
-        comet = self.pairs[pair].comet
-        return self.scoring if comet is None else self.scoring.model_copy(update={"comet": comet})
+    def comet_models(self, pair: str) -> tuple[str, ...]:
+        """The COMET models of a pair."""
+        of_pair = self.pairs[pair].comet
+        return self.scoring.comet if of_pair is None else of_pair
 
     def splits(self, pair: str) -> Splits:
         """Which raw files make the splits of a pair."""

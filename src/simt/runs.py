@@ -16,6 +16,7 @@ from simt.settings import (
     TOY_ESTIMATOR,
     PointSettings,
     RunSettings,
+    ScoringSettings,
     Settings,
     TrainingSettings,
 )
@@ -158,9 +159,20 @@ def point_settings(params: Params, point: Point) -> PointSettings:
     return PointSettings(split=point.split, knobs=knobs, decoding=params.decoding)
 
 
+def scoring_settings(params: Params, point: Point) -> ScoringSettings:
+    """How a point is scored: by COMET if a figure or table of any study shows that."""
+    paper = params.paper
+    is_shown = any(
+        drawing.shows_comet and drawing.split == point.split and _is_drawn(point.run, drawing)
+        for drawing in (*paper.figures.values(), *paper.tables.values())
+    )
+    models = params.comet_models(point.run.pair) if is_shown else ()
+    return params.scoring.model_copy(update={"comet": models})
+
+
 def has_estimator(params: Params, pair: str) -> bool:
     """Whether a pair trains its own quality estimator."""
-    return TOY_ESTIMATOR in params.scoring_settings(pair).comet
+    return TOY_ESTIMATOR in params.comet_models(pair)
 
 
 def estimator_folder(pair: str) -> Path:
@@ -169,8 +181,13 @@ def estimator_folder(pair: str) -> Path:
 
 
 def estimator_files(params: Params, pair: str) -> list[Path]:
-    """What scoring needs of a pair's own estimator: one file or none."""
+    """A pair's own estimator: one file or none."""
     return [estimator_folder(pair) / SETTINGS_FILE] if has_estimator(params, pair) else []
+
+
+def judge_files(params: Params, point: Point) -> list[Path]:
+    """What scoring a point needs besides its instances: the pair's own estimator or nothing."""
+    return estimator_files(params, point.run.pair) if scoring_settings(params, point).comet else []
 
 
 def start_run(params: Params, run: Run) -> Run | None:

@@ -12,8 +12,10 @@ from simt.runs import (
     Run,
     corpus_settings,
     drawing_points,
+    judge_files,
     point_settings,
     run_settings,
+    scoring_settings,
     staged_points,
     start_run,
     study_points,
@@ -45,6 +47,24 @@ def test_every_run_and_point_of_a_study_has_settings(study: str) -> None:
         assert run_settings(PARAMS, run).training.updates >= 1
     for point in study_points(PARAMS, PARAMS.studies[study]):
         assert point_settings(PARAMS, point).knobs
+
+
+def test_comet_scores_what_a_figure_shows_of_it_and_nothing_else() -> None:
+    point = Point(Run("toy-deen", "sm2", "bi", 1), "test")
+    assert scoring_settings(PARAMS, point).comet == ("simt/toy-estimator",)
+    assert judge_files(PARAMS, point) == [Path("results/corpora/toy-deen/estimator/settings.json")]
+    for other in (Point(point.run, "aligned"), Point(Run("toy-deen", "sm2", "bi-ft", 1), "test")):
+        assert scoring_settings(PARAMS, other).comet == ()
+        assert judge_files(PARAMS, other) == []
+
+
+@pytest.mark.parametrize(
+    ("pair", "model"),
+    [("wmt15-deen", "Unbabel/wmt22-cometkiwi-da"), ("tiny-deen", "simt/toy-estimator")],
+)
+def test_comet_model_is_that_of_the_pair(pair: str, model: str) -> None:
+    point = Point(Run(pair, "waitk", "k3", 1), "test")
+    assert scoring_settings(PARAMS, point).comet == (model,)
 
 
 def test_run_settings_do_not_depend_on_the_study() -> None:

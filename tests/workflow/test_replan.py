@@ -94,6 +94,14 @@ def test_run_that_starts_from_another_is_trained_again_with_it(study: Path, tmp_
     assert plan.trained == tiny("offline/bi/1", "sm2/bi-ft/1", "sm2/bi-adapter/1")
 
 
+def test_comet_on_one_more_figure_scores_its_points_and_decodes_nothing(
+    study: Path, tmp_path: Path
+) -> None:
+    plan = Plan(study, tmp_path, "paper/figures/fig08-ablations/shows_comet", True)
+    assert (plan.trained, plan.decoded) == (set(), set())
+    assert plan.of("score") == tiny("sm2/bi-no-omt/1/test", "sm2/bi-no-pi/1/test")
+
+
 def test_changed_title_draws_one_figure_and_trains_nothing(study: Path, tmp_path: Path) -> None:
     plan = Plan(study, tmp_path, "paper/figures/fig08-ablations/title", "Parts")
     assert (plan.trained, plan.decoded, plan.drawn) == (set(), set(), {"fig08-ablations"})

@@ -99,7 +99,7 @@ rule states:
 rule score:
     input:
         instances=rules.decode.output.instances,
-        estimator=lambda wildcards: estimator_files(PARAMS, wildcards.pair),
+        judges=lambda wildcards: judge_files(PARAMS, Point.of(wildcards)),
     output:
         settings="results/points/{pair}/{method}/{variant}/seed{seed}/{split}/scoring.json",
         scores="results/points/{pair}/{method}/{variant}/seed{seed}/{split}/scores.json",
@@ -113,9 +113,11 @@ rule score:
         runtime=SCORING_JOBS.runtime,
         mem_mb=SCORING_JOBS.mem_mb,
     params:
-        settings=lambda wildcards: PARAMS.scoring_settings(wildcards.pair).as_json(),
+        settings=lambda wildcards: scoring_settings(
+            PARAMS, Point.of(wildcards)
+        ).as_json(),
         models=lambda wildcards, input: (
-            f"--models {Path(input.estimator[0]).parent}" if input.estimator else ""
+            f"--models {Path(input.judges[0]).parent}" if input.judges else ""
         ),
     shell:
         "simt score-point --settings {params.settings:q} --corpus results/corpora/{wildcards.pair} --split {wildcards.split}"

@@ -155,7 +155,7 @@ class Evidence:
 
     def reader(self, pair: str) -> PairedReader:
         """The one reader of a pair: it sees to it that all translate the same sentences."""
-        settings = self.params.scoring_settings(pair)
+        settings = self.params.scoring
         return self._readers.setdefault(pair, PairedReader(settings.latency, settings.bleu_text))
 
 
@@ -174,7 +174,7 @@ def level(statistics: KnobStatistics) -> Curve:
 def _of_test(evidence: Evidence, run: Run) -> dict[tuple[ScoreName, str], Knobs]:
     """BLEU and lagging of all sentences, of the long and of the short ones."""
     groups = evidence.instances(run, "test")
-    unit = evidence.params.scoring_settings(run.pair).length_unit
+    unit = evidence.params.scoring.length_unit
     halves = length_groups(sentence_lengths(next(iter(groups.values())), unit))
     rows = {"long": halves.long, "short": halves.short}
     found: dict[tuple[ScoreName, str], Knobs] = {}
@@ -194,7 +194,7 @@ def _of_aligned(evidence: Evidence, run: Run) -> dict[tuple[ScoreName, str], Kno
         raise NotMeasuredError(f"{run.pair} has no gold alignments")
     groups = evidence.instances(run, "aligned")
     links = read_links(evidence.results / "corpora" / run.pair / "text" / "aligned.talp")
-    mode = evidence.params.scoring_settings(run.pair).latency
+    mode = evidence.params.scoring.latency
     knobs: Knobs = {}
     for knob, instances in groups.items():
         latencies = np.array(sentence_latencies(instances, mode), np.float64)

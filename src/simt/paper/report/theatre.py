@@ -35,7 +35,7 @@ def stage(files: Files, params: Params) -> Plain | None:
     return {
         "pair": material.direction(pair),
         "languages": [params.pairs[pair].source, params.pairs[pair].target],
-        "latency": params.scoring_settings(pair).latency,
+        "latency": params.scoring.latency,
         "main_latency": material.rows.main_latency,
         "sentences": [_sentence(sentences[one.index], one) for one in cast.sentences(systems[0])],
         "systems": [cast.system(one) for one in systems],
