@@ -9,6 +9,6 @@ from torch import Tensor
 
 def sample_up_to(limits_B: Tensor, generator: torch.Generator) -> Tensor:
     """Uniform integers from 1 to each limit, both included; drawn on the CPU for any device."""
-    uniform_B = torch.rand(limits_B.shape, generator=generator, dtype=torch.float64)
+    uniform_B = torch.rand(limits_B.shape, generator=generator, dtype=torch.float64, device="cpu")
     drawn_B = (uniform_B.to(limits_B.device) * limits_B).long() + 1
     return torch.minimum(drawn_B, limits_B)

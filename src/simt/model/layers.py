@@ -84,7 +84,8 @@ class Dropout(nn.Module):
             return x
         if x.device.type != "cpu":
             return F.dropout(x, self.rate)
-        draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(_LOWEST, None)
+        draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64, device=x.device)
+        draws.random_(_LOWEST, None)
         draws = draws.view(torch.int16)[: x.numel()].view(x.shape)
         kept = torch.ge(draws, self._dropped - (1 << 15), out=torch.empty_like(x.detach()))
         return x * kept.mul_(1 / (1 - self._dropped / (1 << 16)))

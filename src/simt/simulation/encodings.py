@@ -23,7 +23,7 @@ Ids = Sequence[int] | npt.NDArray[np.integer[Any]]
 
 def pad_ids(sentences: Sequence[Ids], device: torch.device) -> tuple[Tensor, Tensor]:
     """The sentences as rows of one matrix (B, M), and their lengths."""
-    rows = [torch.as_tensor(sentence, dtype=torch.long) for sentence in sentences]
+    rows = [torch.as_tensor(one, dtype=torch.long, device="cpu") for one in sentences]
     lengths_B = torch.tensor([len(row) for row in rows], device=device)
     padded_BM = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD)
     return padded_BM.to(device), lengths_B

@@ -174,7 +174,7 @@ def _encoded_batches(
 ) -> Iterator[tuple[list[int], SourceEncodings]]:
     """Sentences of similar length with all encodings that the policies can ask for."""
     device = model.target_embedding_VD.device
-    lengths_B = torch.tensor([len(source) for source in sources], dtype=torch.long)
+    lengths_B = torch.tensor([len(source) for source in sources], dtype=torch.long, device="cpu")
     shortest_B = _shortest_prefixes(policies, lengths_B)
     numbers_B = count_states(model.encoder, lengths_B, shortest_B) * _numbers_per_state(model)
     for indices in _cut(lengths_B, numbers_B, batch_sentences):

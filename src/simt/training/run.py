@@ -98,11 +98,11 @@ def open_training(
 
 
 def open_model(settings: RunSettings, corpus: Path, run: Path) -> tuple[Method, Transformer]:
-    """The method of a finished run and its averaged model, ready to translate."""
+    """The method of a finished run and its averaged model, ready to translate on a GPU if any."""
     method = method_of(settings)
     model = _build(settings, method, corpus, start=None)
     model.load_state_dict(load_tensors(run / MODEL_FILE))
-    return method, model.eval()
+    return method, model.to(Devices.connect(rank=0, world=1, local_rank=0).device).eval()
 
 
 def _build(settings: RunSettings, method: Method, corpus: Path, start: Path | None) -> Transformer:
