@@ -273,6 +273,7 @@ def _train(options: argparse.Namespace) -> None:
     if "RANK" in os.environ:  # torchrun has started this process
         _train_here(options)
         return
+    _take_gpus(options.devices)
     with only_one(options.to / "work" / "lock") as has_waited:
         done = read_settings(options.to / SETTINGS_FILE)
         if has_waited and done == json.loads(options.settings):
@@ -345,6 +346,7 @@ def _decode(options: argparse.Namespace) -> None:
     from simt.decoding import decode_point
     from simt.settings import PointSettings
 
+    _take_gpus(1)
     _use_threads(options.threads)
     settings = PointSettings.model_validate_json(options.settings)
     decode_point(settings, options.run, options.corpus, options.to)
@@ -355,6 +357,7 @@ def _confidences(options: argparse.Namespace) -> None:
     from simt.decoding import look_at_states
     from simt.settings import PointSettings
 
+    _take_gpus(1)
     _use_threads(options.threads)
     settings = PointSettings.model_validate_json(options.settings)
     look_at_states(settings, options.run, options.corpus, options.to)
@@ -366,6 +369,7 @@ def _states(options: argparse.Namespace) -> None:
     from simt.runs import THEATRE_FILE
     from simt.settings import SentenceChoice
 
+    _take_gpus(1)
     _use_threads(options.threads)
     choice = SentenceChoice.model_validate_json(options.settings)
     show_states(choice, options.run, options.corpus, options.to)
@@ -377,6 +381,7 @@ def _score_point(options: argparse.Namespace) -> None:
     from simt.scoring.points import score_point
     from simt.settings import ScoringSettings
 
+    _take_gpus(1)
     settings = ScoringSettings.model_validate_json(options.settings)
     score_point(
         settings, options.split, options.corpus, options.to, _models(options), options.threads
@@ -398,6 +403,14 @@ def _estimator(options: argparse.Namespace) -> None:
     settings = EstimatorSettings.model_validate_json(options.settings)
     make_estimator(settings, options.corpus, options.to)
     _finish(options.to, settings)
+
+
+def _take_gpus(wanted: int) -> None:
+    """Keep to GPUs that no other job uses, unless someone has already said which to take."""
+    from simt.gpus import claim_gpus
+
+    if "CUDA_VISIBLE_DEVICES" not in os.environ and (claimed := claim_gpus(wanted)):
+        os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(claimed)
 
 
 def _use_threads(threads: int) -> None:
