@@ -16,6 +16,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import yaml
+
+from tests.samples.project import ROOT
+
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol")
 NODE = f"box{os.getpid()}"  # two clusters on one machine share its cgroups
 GPUS = 2
@@ -23,8 +27,9 @@ GPUS = 2
 SEARCHED = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 # The profile as it is, but for a queue that answers at once and two cores behind it all.
-QUICKLY = ("--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5", "--jobs", "4")
-SLURM = ("snakemake", "--profile", "slurm", *QUICKLY)
+QUICKLY = {"slurm-init-seconds-before-status-checks": 1, "latency-wait": 5, "jobs": 4}
+OPTIONS = [f"--{key}={value}" for key, value in QUICKLY.items()]
+SLURM = ("snakemake", "--profile", "slurm", *OPTIONS)
 SITE = {"SIMT_ACCOUNT": "babel", "SIMT_PARTITION": "cpu", "SIMT_GPU_PARTITION": "gpu"}
 
 SLURM_CONF = """\
@@ -166,6 +171,16 @@ class Cluster:
         asked = ["sinfo", "--noheader", "--partition=cpu", "--format=%T"]
         done = subprocess.run(asked, env=self.environment, capture_output=True, text=True)
         return done.stdout.strip()
+
+
+def quick_profile(folder: Path) -> Path:
+    """The same for those who give Snakemake a profile and nothing else."""
+    to = folder / "slurm"
+    to.mkdir()
+    text = (ROOT / "workflow/profiles/slurm/config.yaml").read_text(encoding="utf-8")
+    settings = yaml.safe_load(text) | QUICKLY
+    (to / "config.yaml").write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
+    return to
 
 
 def of_rule(jobs: list[dict[str, str]], rule: str) -> list[dict[str, str]]:
