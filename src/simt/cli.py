@@ -609,15 +609,17 @@ def _drill(options: argparse.Namespace) -> None:
 
     from simt.drill import drill
 
-    with tempfile.TemporaryDirectory(prefix="simt-drill-") as folder:
-        print(
-            drill(
-                Path.cwd(),
-                options.to or Path(folder),
-                options.study,
-                options.profile,
-                options.seed,
-                options.blows,
-                options.calm,
-            )
+    folder = options.to or Path(tempfile.mkdtemp(prefix="simt-drill-"))
+    print(
+        drill(
+            Path.cwd(),
+            folder,
+            options.study,
+            options.profile,
+            options.seed,
+            options.blows,
+            options.calm,
         )
+    )
+    if not options.to:
+        shutil.rmtree(folder)  # not if it failed: then its log is needed

@@ -41,7 +41,9 @@ class Rehearsal:
 
     def copy_project(self, project: Path) -> None:
         """Bring in what Snakemake reads, and no results."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        if self.folder.exists():
+            raise SimtError(f"{self.folder} is there already: take it away, or give another --to")
+        self.folder.mkdir(parents=True)
         for name in PROJECT:
             if (project / name).is_dir() and not (project / name).is_symlink():
                 shutil.copytree(project / name, self.folder / name)
@@ -106,15 +108,17 @@ def drill(
         undisturbed.run_calmly()
     rough = Rehearsal(folder / "rough", study, profile)
     rough.copy_project(project)
-    struck, starts = _run_roughly(rough, choose_blows(profile, seed, blows), random.Random(seed))
+    struck, starts = run_roughly(rough, choose_blows(profile, seed, blows), random.Random(seed))
     wrong = [*half_written(rough.folder), *differences(calm / "results", rough.folder / "results")]
     if wrong:
         head = f"after {_told(struck)}, {len(wrong)} things in {rough.folder} are not as they were:"
         raise SimtError("\n  ".join([head, *wrong[:20]]))
     files = sum(1 for _ in _files(rough.folder / "results"))
+    missed = blows - len(struck)
     return (
         f"{_told(struck)}; Snakemake was started {starts} times. "
         f"All {files} files of study {study} hold the numbers of the calm one."
+        + (f" {missed} blows found nothing to strike before the study was over." if missed else "")
     )
 
 
@@ -136,7 +140,7 @@ def _told(struck: list[Blow]) -> str:
 # --- blows ------------------------------------------------------------------------------------
 
 
-def _run_roughly(
+def run_roughly(
     rehearsal: Rehearsal, blows: list[Blow], generator: random.Random
 ) -> tuple[list[Blow], int]:
     """Run a study to its end under blows; which of them struck, and how often it was started."""
@@ -148,8 +152,12 @@ def _run_roughly(
         snakemake = rehearsal.start()
         while snakemake.poll() is None:
             time.sleep(generator.uniform(*PAUSE_S))
-            if blows and _strike(blows[-1], rehearsal, snakemake, generator):
-                struck.append(blows.pop())
+            # The first that finds something to strike: there is not always a job to cancel.
+            for blow in blows:
+                if _strike(blow, rehearsal, snakemake, generator):
+                    blows.remove(blow)
+                    struck.append(blow)
+                    break
         if snakemake.returncode == 0:
             return struck, starts
         if cut := half_written(rehearsal.folder):

@@ -27,6 +27,10 @@ class Outlook:
         self.done[rule] += 1
         self.seconds[rule] = self.seconds.get(rule, 0.0) + now - started
 
+    def drop(self, job: int) -> None:
+        """Note that a job has failed: it is no longer at work, and teaches nothing."""
+        self.running.pop(job, None)
+
     def describe(self, now: float) -> str:
         """Jobs done and time left; in the end, how long each part took.
 

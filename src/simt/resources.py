@@ -32,12 +32,12 @@ TRAINING: Rows = {
 }
 DECODING: Rows = {
     256: Resources(gpu=1, threads=1, hours=1, memory_gb=8),
-    512: Resources(gpu=1, threads=2, hours=4, memory_gb=16),
-    1024: Resources(gpu=1, threads=2, hours=8, memory_gb=32),
+    512: Resources(gpu=1, threads=2, hours=1, memory_gb=16),
+    1024: Resources(gpu=1, threads=2, hours=2, memory_gb=32),
 }
 CORPUS = Resources(gpu=0, threads=16, hours=4, memory_gb=32)
 ESTIMATOR = Resources(gpu=0, threads=1, hours=1, memory_gb=8)
-SCORING = Resources(gpu=1, threads=1, hours=2, memory_gb=16)
+SCORING = Resources(gpu=1, threads=1, hours=1, memory_gb=16)
 
 
 class Jobs:

@@ -36,5 +36,7 @@ class LogHandler(LogHandlerBase):
             self.outlook.start(values["jobid"], values["rule_name"], record.created)
         elif self.outlook and event == LogEvent.JOB_FINISHED:
             self.outlook.finish(values["job_id"], record.created)
+        elif self.outlook and event == LogEvent.JOB_ERROR:
+            self.outlook.drop(values["jobid"])
         elif self.outlook and event == LogEvent.PROGRESS:
             print(self.outlook.describe(record.created), file=sys.stderr)

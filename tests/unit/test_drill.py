@@ -4,10 +4,20 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from simt.drill import choose_blows, differences, half_written, limit_files
+from simt.drill import (
+    Blow,
+    Rehearsal,
+    choose_blows,
+    differences,
+    half_written,
+    limit_files,
+    run_roughly,
+)
+from simt.errors import SimtError
 
 
 def study(folder: Path, **files: str | bytes) -> Path:
@@ -66,6 +76,36 @@ def test_every_kind_of_blow_is_chosen_as_often() -> None:
         ["SIGKILL", "SIGTERM", "Snakemake killed", "scancel", "write error"] * 2
     )
     assert "scancel" not in choose_blows("workflow/profiles/local", seed=3, number=40)
+
+
+class Snakemake:
+    """One whose study is over when it has been looked at so many times."""
+
+    returncode = 0
+
+    def __init__(self, looks: int) -> None:
+        self._looks = looks
+
+    def poll(self) -> int | None:
+        self._looks -= 1
+        return None if self._looks >= 0 else 0
+
+
+def test_blow_without_a_victim_does_not_hold_up_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rehearsal = Rehearsal(tmp_path, "tiny", "slurm")
+    monkeypatch.setattr(rehearsal, "start", lambda: Snakemake(looks=4))
+    monkeypatch.setattr("simt.drill.PAUSE_S", (0.0, 0.0))
+    monkeypatch.setattr("simt.drill._strike", lambda blow, *_: blow == "scancel")
+    blows: list[Blow] = ["SIGKILL", "scancel", "scancel"]
+    assert run_roughly(rehearsal, blows, Random(1)) == (["scancel", "scancel"], 1)
+    assert blows == ["SIGKILL"]
+
+
+def test_drill_does_not_run_where_one_ran_before(tmp_path: Path) -> None:
+    with pytest.raises(SimtError, match="is there already"):
+        Rehearsal(tmp_path, "tiny", "slurm").copy_project(tmp_path)
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="limits of other processes: Linux only")

@@ -36,3 +36,11 @@ def test_in_the_end_each_part_has_its_time() -> None:
         "3 of 3 jobs are done in 12 min; minutes (jobs) of each rule, 1.8 at a time: "
         "train 20.0 (2), draw 2.0 (1)"
     )
+
+
+def test_failed_job_is_no_longer_at_work() -> None:
+    outlook = after_two_trainings({"train": 8})
+    outlook.start(3, "train", now=600)
+    outlook.drop(3)
+    # Two trainings of ten minutes in twenty: one at a time. The six others take an hour.
+    assert outlook.describe(now=1200) == "2 of 8 jobs are done, about 1 h 00 min left"
