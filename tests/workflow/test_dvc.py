@@ -78,8 +78,8 @@ def test_metrics_have_a_row_a_run(repository: Path) -> None:
 def test_plots_show_the_curve_of_every_system_and_the_figure(repository: Path) -> None:
     dvc(repository, "plots", "show", "--out", "plots")
     page = (repository / "plots/index.html").read_text(encoding="utf-8")
-    for system in ("sm2/bi", "waitk/k3", "multipath/uni"):
-        assert f'"system": "{system}"' in page
+    for name in ("sm2/bi", "waitk/k3", "multipath/uni"):
+        assert f'"run": "{name}"' in page
     assert "average lagging" in page
     images = [path.name for path in (repository / "plots/static").iterdir()]
     assert any("fig03-bleu-al.png" in name for name in images)

@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 from simt.atomic import atomic_file, write_json
 from simt.paper.comparison import interpolated
+from simt.paper.material import system_key
 from simt.paper.rows import Gap, Place, load_rows
+from simt.paper.style import label_of
 from simt.params import Knob, Params
 from simt.runs import Run, point_settings, study_points
 
@@ -23,8 +25,9 @@ class CurvePoint(NamedTuple):
     """A point of a curve; these are the columns of the file."""
 
     pair: str
-    system: str
+    run: str
     seed: int
+    system: str  # whose curve it is, by the name that figures give it
     knob: Knob
     al: float
     bleu: float
@@ -37,8 +40,8 @@ def write_curves(params: Params, study: str, results: Path, to: Path) -> None:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(CurvePoint._fields)
         writer.writerows(points)
-    for (pair, system, seed), curve in groupby(points, key=lambda point: point[:3]):
-        write_json(to / "metrics" / pair / system / f"seed{seed}.json", metrics(list(curve)))
+    for (pair, run, seed), curve in groupby(points, key=lambda point: point[:3]):
+        write_json(to / "metrics" / pair / run / f"seed{seed}.json", metrics(list(curve)))
 
 
 def _curve_points(params: Params, study: str, results: Path) -> Iterator[CurvePoint]:
@@ -55,8 +58,9 @@ def _curve_points(params: Params, study: str, results: Path) -> Iterator[CurvePo
         yield from sorted(found, key=lambda one: one.al)
 
 
-def _names(run: Run) -> tuple[str, str, int]:
-    return run.pair, f"{run.method}/{run.variant}", run.seed
+def _names(run: Run) -> tuple[str, str, int, str]:
+    system = label_of(system_key(run.method, run.variant))
+    return run.pair, f"{run.method}/{run.variant}", run.seed, system
 
 
 def metrics(curve: Sequence[CurvePoint]) -> dict[str, float]:

@@ -14,7 +14,7 @@ PARAMS = load_params(Path(__file__).parents[3] / "params.yaml", "tiny")
 
 
 def curve(*points: tuple[Knob, float, float]) -> list[CurvePoint]:
-    return [CurvePoint("toy-deen", "sm2/bi", 1, *point) for point in points]
+    return [CurvePoint("toy-deen", "sm2/bi", 1, "SM²-Bi", *point) for point in points]
 
 
 def test_metric_is_read_off_the_line_between_two_points() -> None:
@@ -31,13 +31,14 @@ def test_file_has_every_point_of_the_test_set(tmp_path: Path) -> None:
     write_curves(PARAMS, "tiny", tmp_path / "results", tmp_path / "to")
     with (tmp_path / "to" / "curves.csv").open() as stream:
         rows = list(csv.DictReader(stream))
-    of_k3 = [row for row in rows if row["system"] == "waitk/k3"]
+    of_k3 = [row for row in rows if row["run"] == "waitk/k3"]
     path = tmp_path / "results/points/tiny-deen/waitk/k3/seed1/test/scores.json"
     (scores,) = json.loads(path.read_text())["points"]
     assert [(row["knob"], float(row["bleu"])) for row in of_k3] == [
         ("3.0", scores["scores"]["bleu"]["value"])
     ]
-    assert len([row for row in rows if row["system"] == "sm2/bi"]) == len(
+    assert {row["run"] for row in rows if row["system"] == "wait-k"} == {"waitk/k1", "waitk/k3"}
+    assert len([row for row in rows if row["system"] == "SM²-Bi"]) == len(
         PARAMS.knobs("tiny-deen", "sm2", "bi")
     )
     one = json.loads((tmp_path / "to/metrics/tiny-deen/waitk/k3/seed1.json").read_text())
