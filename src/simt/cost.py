@@ -56,7 +56,8 @@ class RunCost:
     parameters: int
     planned: Cost
     actual: Cost | None
-    speed_of: str | None  # whose measured speed the plan takes
+    speed_of: str | None  # whose measured speed the plan takes, and on what
+    is_of_this_model: bool  # whether that was a model of the same size
 
 
 @dataclass(frozen=True)
@@ -180,6 +181,7 @@ class Measurement:
     """How fast something like a run was trained on one device."""
 
     name: str
+    device: str
     settings: RunSettings
     flops_per_token: float
     tokens_per_s: float
@@ -203,6 +205,7 @@ def earlier_runs(params: Params) -> list[Measurement]:
         found.append(
             Measurement(
                 name=path.parent.relative_to(RESULTS / "runs").as_posix(),
+                device=record["device"],
                 settings=settings,
                 flops_per_token=flops_per_token(settings, pair_text(params, settings.pair)),
                 tokens_per_s=record["target_tokens"] / seconds,
@@ -249,6 +252,7 @@ def _bench_row(params: Params, report: dict[str, Any], row: dict[str, Any]) -> M
     text = Text(report["words"], report["words"], is_joint=True)
     return Measurement(
         name=f"{row['name']} of the bench",
+        device=report["processor"],
         settings=settings,
         flops_per_token=flops_per_token(settings, text),
         tokens_per_s=row["tokens_per_s"]["median"],
@@ -309,7 +313,8 @@ def _run_cost(params: Params, run: Run, measured: Sequence[Measurement]) -> RunC
         parameters=parameter_count(settings, text),
         planned=Cost(tokens, tokens * flops, hours),
         actual=_actual(run, settings, flops),
-        speed_of=None if alike is None else alike.name,
+        speed_of=None if alike is None else f"{alike.name} on {alike.device}",
+        is_of_this_model=alike is not None and alike.settings.model == settings.model,
     )
 
 

@@ -182,6 +182,12 @@ def _speed_lines(cost: StudyCost) -> Iterator[str]:
         named = [f"{name} ({_count(uses, 'run')})" for name, uses in speeds.most_common(3)]
         more = f" and {len(speeds) - 3} more" if len(speeds) > 3 else ""
         yield f"Speeds as measured of {', '.join(named)}{more}"
+        guesses = sum(not run.is_of_this_model for run in cost.runs)
+        if guesses:
+            yield (
+                f"{_count(guesses, 'run')} of a size that was never measured: time by FLOPs, which "
+                "says little of another device. Measure it there: simt bench train --size …"
+            )
     else:
         yield "No speed is known yet: simt bench train --json bench.json, then --bench bench.json"
 
@@ -197,6 +203,8 @@ def _short(number: float) -> str:
 def _duration(hours: float | None) -> str:
     if hours is None:
         return "?"
+    if hours < 1 / 60:
+        return f"{hours * 3600:.1f} s"
     if hours < 1:
         return f"{hours * 60:.1f} min"
-    return f"{hours:.1f} h"
+    return f"{hours:.1f} h" if hours < 1000 else f"{hours:,.0f} h"

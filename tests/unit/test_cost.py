@@ -127,7 +127,7 @@ def finish(run: Run, tokens: int, seconds: float, devices: int = 1) -> None:
     made_with = run_settings(PARAMS, run)
     outcome = {
         "training_seconds": seconds, "devices": devices, "target_tokens": tokens,
-        "updates": made_with.training.updates,
+        "updates": made_with.training.updates, "device": "cpu",
     }  # fmt: skip
     write_json(run.folder / "run.json", outcome)
     write_json(run.folder / "settings.json", json.loads(made_with.as_json()))
@@ -146,7 +146,7 @@ def test_run_like_a_finished_one_takes_as_long_and_as_many_tokens(params: Params
     run = next(run for run in study_cost(params, "tiny").runs if run.run == RUN)
     assert run.planned.target_tokens == 3072
     assert run.planned.device_hours == pytest.approx(1.0)
-    assert run.speed_of == "tiny-deen/sm2/bi-p/seed1"
+    assert run.speed_of == "tiny-deen/sm2/bi-p/seed1 on cpu"
 
 
 def test_own_outcome_is_compared_with_a_plan_that_does_not_know_it(params: Params) -> None:
@@ -180,7 +180,8 @@ def test_bench_gives_speeds(params: Params) -> None:
     model = run_settings(params, RUN).model.model_dump()
     row = {"name": "sm2/bi", "tokens_per_s": {"median": 100.0}}
     rival = {"name": "JoeyNMT, our batches", "tokens_per_s": {"median": 1.0}}
-    report = {"pair": "tiny-deen", "model": model, "words": 800, "rows": [row, rival]}
+    report = {"pair": "tiny-deen", "model": model, "words": 800, "processor": "a CPU",
+              "rows": [row, rival]}  # fmt: skip
     write_json(Path("bench.json"), [report])
     cost = study_cost(params, "tiny", bench_measurements(params, Path("bench.json")))
     run = next(run for run in cost.runs if run.run == RUN)

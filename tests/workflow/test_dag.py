@@ -16,6 +16,14 @@ def test_paper_study_plans_87_trainings_of_four_pairs(project: Path) -> None:
     assert (plan["fetch"], plan["prepare"], plan["bpe"], plan["train"]) == (4, 4, 4, 87)
 
 
+@pytest.mark.parametrize(
+    ("name", "rule"), [("fig08-ablations", "figure"), ("tab02-sizes", "table")]
+)
+def test_one_figure_or_table_is_a_target_by_its_name(name: str, rule: str, project: Path) -> None:
+    plan = planned(project, *TINY, "--", name)
+    assert plan["figure"] + plan["table"] == plan[rule] == 1
+
+
 def test_mistake_in_params_is_told_without_a_traceback(project: Path) -> None:
     change(project, "training/dropout", 3)
     done = subprocess.run(

@@ -65,6 +65,17 @@ rule table:
         "simt draw {wildcards.name} --study {wildcards.study} --fidelity {params.fidelity} {params.overlay} --to $(dirname {output.tex}) 2>&1 | tee {log}"
 
 
+# A target for each: `snakemake … -- fig03-bleu-al`.
+for kind, names, format in (("figures", FIGURES, "pdf"), ("tables", TABLES, "tex")):
+    for target in names:
+
+        rule:
+            name:
+                target
+            input:
+                f"results/paper/{PARAMS.study}/{kind}/{target}.{format}",
+
+
 rule curves:
     input:
         [point.marker for point in study_points(PARAMS, STUDY)],
