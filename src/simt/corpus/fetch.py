@@ -146,6 +146,7 @@ def _fetch_entry(
 ) -> EntryRecord:
     """The record of one entry, whose wanted files are then in place."""
     entry = settings.downloads.get(name) or settings.licensed[name]
+    _refuse_stray_sums(name, entry, wanted)
     record = _earlier_record(place.record(name))
     if record is not None and _still_holds(record, name, wanted, entry, place.raw):
         return record
@@ -157,6 +158,20 @@ def _fetch_entry(
     with atomic_file(place.record(name)) as stream:
         stream.write(record.model_dump_json(indent=1))
     return record
+
+
+def _refuse_stray_sums(name: str, entry: Download | Licensed, wanted: Sequence[str]) -> None:
+    """Nothing, where every sum is of a file of the entry; a misspelt one would verify nothing."""
+    if isinstance(entry, Download):
+        key, files, why = f"downloads.{name}.contents", tuple(wanted), "which no split reads"
+    else:
+        key, files, why = f"licensed.{name}.sha256", entry.files, "not among the entry's files"
+    strays = [inside for inside in _sums_inside(entry) if inside not in files]
+    if strays:
+        raise SimtError(
+            f"{key} has a sum for {', '.join(strays)}, {why}; correct the name "
+            f"(there is {', '.join(files)}) or delete the sum"
+        )
 
 
 def _remove_leftovers(targets: Iterable[Path]) -> None:
@@ -308,14 +323,15 @@ def _unpacked(
     Where no checksum proved the archive, a fault in it speaks against its source and another
     one is tried; a proven archive is the same everywhere, and the fault is in the settings.
     """
+    sums = _sums_inside(entry)
     try:
-        tallies = extract(archive, entry.file_name, targets, _sums_inside(entry))
+        tallies = extract(archive, entry.file_name, targets, sums)
     except ArchiveError as error:
         if checksums(entry):
             raise
         raise RejectedError(str(error)) from error
     proofs = checksums(entry)
-    kinds = ", ".join(proofs) or (CONTENTS if entry.contents else NONE_GIVEN)
+    kinds = ", ".join(proofs) or (CONTENTS if targets.keys() <= sums.keys() else NONE_GIVEN)
     origin = Origin(address=address, checksum=kinds, sum=next(iter(proofs.values()), None))
     return EntryRecord(origin=origin, files=_file_records(name, tallies))
 

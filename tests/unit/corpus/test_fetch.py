@@ -606,6 +606,36 @@ def test_an_archive_with_wrong_contents_is_not_kept(server: Server, tmp_path: Pa
     assert files_in(tmp_path) == {}
 
 
+def test_a_sum_for_a_file_that_no_split_reads_is_told_before_anything_is_fetched(
+    server: Server, tmp_path: Path
+) -> None:
+    address = server.serve("dev.tgz", ARCHIVE)
+    settings = archive_settings(address, sha256=None, contents={"dev/vaild.de": "0" * 64})
+    assert (
+        "wmt: downloads.wmt.contents has a sum for dev/vaild.de, which no split reads; correct "
+        "the name (there is dev/valid.de, dev/valid.en) or delete the sum"
+    ) in run_fails(settings, tmp_path)
+    assert server.requests == []
+
+
+def test_a_misspelt_sum_is_told_of_files_fetched_earlier_too(
+    server: Server, tmp_path: Path
+) -> None:
+    address = server.serve("dev.tgz", ARCHIVE)
+    run(archive_settings(address), tmp_path)
+    told = run_fails(archive_settings(address, contents={"dev/vaild.de": "0" * 64}), tmp_path)
+    assert "a sum for dev/vaild.de" in told
+
+
+def test_contents_are_called_verified_only_where_every_file_has_a_sum(
+    server: Server, tmp_path: Path
+) -> None:
+    contents = {"dev/valid.de": sha(MEMBERS["dev/valid.de"])}
+    address = server.serve("dev.tgz", ARCHIVE)
+    manifest = run(archive_settings(address, sha256=None, contents=contents), tmp_path)
+    assert manifest["downloads"]["wmt"]["checksum"] == "none given"
+
+
 def test_a_proven_archive_without_a_wanted_file_is_kept_for_corrected_settings(
     server: Server, tmp_path: Path
 ) -> None:
@@ -781,6 +811,25 @@ def test_a_licensed_file_with_the_right_checksum_says_so(tmp_path: Path) -> None
     own = tmp_path / "own"
     write(own / "nist/mt02/src.sgm", b"source")
     entry = {**NIST, "sha256": {"src.sgm": sha(b"source")}}
+    settings = settings_of(licensed={"nist": entry}, files=NIST_FILES[:1])
+    assert run(settings, tmp_path / "raw", own)["licensed"]["nist"]["checksum"] == "sha256"
+
+
+def test_a_sum_for_a_file_that_a_licensed_entry_does_not_list_is_told(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    write(own / "nist/mt02/src.sgm", b"source")
+    entry = {**NIST, "sha256": {"scr.sgm": sha(b"source")}}
+    settings = settings_of(licensed={"nist": entry}, files=NIST_FILES[:1])
+    assert (
+        "nist: licensed.nist.sha256 has a sum for scr.sgm, not among the entry's files; correct "
+        "the name (there is src.sgm, ref.sgm) or delete the sum"
+    ) in run_fails(settings, tmp_path / "raw", own)
+
+
+def test_a_licensed_file_that_no_split_reads_may_have_a_sum(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    write(own / "nist/mt02/src.sgm", b"source")
+    entry = {**NIST, "sha256": {"src.sgm": sha(b"source"), "ref.sgm": sha(b"reference")}}
     settings = settings_of(licensed={"nist": entry}, files=NIST_FILES[:1])
     assert run(settings, tmp_path / "raw", own)["licensed"]["nist"]["checksum"] == "sha256"
 
