@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -265,16 +266,18 @@ def _attempts(
 ) -> Iterator[_Attempt]:
     """Each way to get a download, with what to call it: own corpora first, then the addresses."""
     targets = place.targets(name, wanted)
-    if place.corpora is not None:
-        yield from _attempts_on_disk(name, entry, targets, place.corpora)
+    yield from _attempts_on_disk(name, entry, targets, place)
     for address in entry.addresses:
         label = without_password(address)
         yield label, partial(_from_address, name, entry, address, targets, place)
 
 
 def _attempts_on_disk(
-    name: str, entry: Download, targets: Mapping[str, Path], corpora: Path
+    name: str, entry: Download, targets: Mapping[str, Path], place: _Place
 ) -> Iterator[_Attempt]:
+    corpora = place.corpora
+    if corpora is None:
+        return
     files = [corpora / name / entry.file_name, corpora / entry.file_name]
     for path in files:
         if path.is_file():
@@ -282,7 +285,7 @@ def _attempts_on_disk(
     found = {inside: _plain_or_gz(corpora / name / inside) for inside in targets}
     sources = {inside: path for inside, path in found.items() if path is not None}
     if len(sources) == len(targets) and files[0] not in sources.values():
-        yield str(corpora / name), partial(_from_unpacked, name, entry, sources, targets)
+        yield str(corpora / name), partial(_from_unpacked, name, entry, sources, targets, place)
 
 
 def _from_disk(name: str, entry: Download, path: Path, targets: Mapping[str, Path]) -> EntryRecord:
@@ -337,12 +340,16 @@ def _unpacked(
 
 
 def _from_unpacked(
-    name: str, entry: Download, sources: Mapping[str, Path], targets: Mapping[str, Path]
+    name: str,
+    entry: Download,
+    sources: Mapping[str, Path],
+    targets: Mapping[str, Path],
+    place: _Place,
 ) -> EntryRecord:
     """The record of a download that the user has unpacked by hand."""
     sums = {entry.file_name: checksums(entry), **_sums_inside(entry)}  # a plain file is its content
     try:
-        tallies = _copied(sources, targets, sums)
+        tallies = _copied(sources, targets, sums, place)
     except ArchiveError as error:
         raise RejectedError(str(error)) from error
     checksum = CONTENTS if all(sums.get(inside) for inside in targets) else UNPACKED
@@ -393,7 +400,7 @@ def _fetch_licensed(
             raise SimtError(_how_to_obtain(entry, place.corpora))
         sources[inside] = path
     sums = _sums_inside(entry)
-    tallies = _copied(sources, place.targets(name, wanted), sums)
+    tallies = _copied(sources, place.targets(name, wanted), sums, place)
     checksum = "sha256" if set(wanted) <= set(sums) else NONE_GIVEN
     origin = Origin(address=LOCAL, checksum=checksum, sum=None)
     return EntryRecord(origin=origin, files=_file_records(name, tallies))
@@ -428,17 +435,26 @@ def _plain_or_gz(path: Path) -> Path | None:
 
 
 def _copied(
-    sources: Mapping[str, Path], targets: Mapping[str, Path], sums: Sums
+    sources: Mapping[str, Path], targets: Mapping[str, Path], sums: Sums, place: _Place
 ) -> dict[str, Tally]:
-    """The tally of each file, copied to its target; one that has only a .gz is decompressed."""
+    """The tally of each file, copied to its target: all of them, or none and an error.
+
+    One that has only a .gz is decompressed.
+    """
     tallies = {}
-    for inside, source in sources.items():
-        # The archive of one file, whose name is the last part of its path.
-        base = PurePosixPath(inside).name
-        unpacked = extract(
-            source, source.name, {base: targets[inside]}, {base: sums.get(inside, {})}
-        )
-        tallies[inside] = unpacked[base]
+    place.transfers.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=place.transfers) as folder:
+        copies = {inside: Path(folder, inside) for inside in sources}
+        for inside, source in sources.items():
+            # The archive of one file, whose name is the last part of its path.
+            base = PurePosixPath(inside).name
+            unpacked = extract(
+                source, source.name, {base: copies[inside]}, {base: sums.get(inside, {})}
+            )
+            tallies[inside] = unpacked[base]
+        for inside, copy in copies.items():
+            targets[inside].parent.mkdir(parents=True, exist_ok=True)
+            copy.replace(targets[inside])
     return tallies
 
 

@@ -724,6 +724,16 @@ def test_files_unpacked_by_hand_are_verified_where_their_sums_are_known(
     assert manifest["downloads"]["wmt"]["checksum"] == "sha256 of the unpacked files"
 
 
+def test_no_file_unpacked_by_hand_is_kept_where_the_last_is_broken(
+    server: Server, tmp_path: Path
+) -> None:
+    write(tmp_path / "own/wmt/dev/valid.de", MEMBERS["dev/valid.de"])
+    write(tmp_path / "own/wmt/dev/valid.en.gz", gzip.compress(MEMBERS["dev/valid.en"])[:-9])
+    settings = archive_settings(f"{server.address}/dev.tgz")
+    assert "valid.en.gz is broken" in run_fails(settings, tmp_path / "raw", tmp_path / "own")
+    assert files_in(tmp_path / "raw") == {}
+
+
 @pytest.mark.parametrize("kind", ["sha256", "md5"])
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_a_plain_file_on_disk_is_verified_by_the_sum_of_the_download(
@@ -804,6 +814,16 @@ def test_a_licensed_file_with_a_wrong_checksum_is_told_and_not_kept(tmp_path: Pa
     settings = settings_of(licensed={"nist": entry}, files=NIST_FILES[:1])
     told = run_fails(settings, tmp_path / "raw", own)
     assert f"src.sgm has the wrong checksum: expected sha256 {sha(b'other')}, found" in told
+    assert files_in(tmp_path / "raw") == {}
+
+
+def test_no_licensed_file_is_kept_where_the_last_has_a_wrong_checksum(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    write(own / "nist/mt02/src.sgm", b"source")
+    write(own / "nist/mt02/ref.sgm", b"reference")
+    entry = {**NIST, "sha256": {"ref.sgm": sha(b"other")}}
+    settings = settings_of(licensed={"nist": entry}, files=NIST_FILES)
+    assert "ref.sgm has the wrong checksum" in run_fails(settings, tmp_path / "raw", own)
     assert files_in(tmp_path / "raw") == {}
 
 
