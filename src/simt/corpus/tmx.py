@@ -104,6 +104,9 @@ class _Collector:
             raise SimtError(
                 f"{Place(self._path, error.lineno)}: not well-formed: {error}"
             ) from error
+        except (LookupError, ValueError) as error:  # from Python, which expat asks for encodings
+            place = Place(self._path, self._parser.CurrentLineNumber)
+            raise SimtError(f"{place}: {error}; convert the file to UTF-8") from error
         return not data
 
     def _made_parser(self, encoding: str) -> expat.XMLParserType:

@@ -424,6 +424,19 @@ def test_tmx_in_utf_16_is_read_as_it_declares(tmp_path: Path) -> None:
     assert read(tmp_path, part("tmx", "m.tmx.gz")) == [("schön", ("nice",))]
 
 
+@pytest.mark.parametrize(
+    ("encoding", "reason"),
+    [("koi9", "unknown encoding: koi9"), ("gb2312", "multi-byte encodings are not supported")],
+)
+def test_tmx_in_an_encoding_that_cannot_be_read_is_an_error_with_file_line_and_remedy(
+    tmp_path: Path, encoding: str, reason: str
+) -> None:
+    text = tmx([[("de", "a"), ("en", "b")]]).replace("UTF-8", encoding)
+    told = rf"m\.tmx, line 1: {reason}; convert the file to UTF-8"
+    with pytest.raises(SimtError, match=told):
+        read(tmp_path, write_tmx(tmp_path, text, is_dirty=True))
+
+
 def test_tmx_longer_than_a_piece_of_reading_is_read_whole(tmp_path: Path) -> None:
     units = [[("de", f"Satz {n}"), ("en", f"sentence {n}")] for n in range(3000)]
     pairs = read(tmp_path, write_tmx(tmp_path, tmx(units)))
