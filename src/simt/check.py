@@ -6,7 +6,7 @@ also holds after files have been pulled from elsewhere.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +30,7 @@ from simt.runs import (
     read_settings,
     run_settings,
     scoring_settings,
+    shown_files,
     staged_points,
     start_run,
     study_points,
@@ -38,6 +39,7 @@ from simt.runs import (
 from simt.settings import Settings
 
 State = Literal["done", "to do", "stale"]
+DRAWN_FORMATS = {"figures": "pdf", "tables": "tex"}  # each is drawn in others too
 PAPER_FILES = ("curves.csv", "claims.json", "report.html")  # besides figures and tables
 
 
@@ -64,14 +66,19 @@ class Step:
     def status(self) -> Status:
         """Compared once: many steps lean on the same corpus."""
         found = read_settings(self.folder / self.marker)
-        if found is None:
-            return Status("to do")
-        if differences := list(_differences(found, json.loads(self.settings.as_json()))):
-            return Status("stale", "; ".join(differences))
-        for need in self.needs:
-            if need.status.state != "done":
-                return Status("stale", f"{need.name} is {need.status.state}")
-        return Status("done")
+        return _status(found, json.loads(self.settings.as_json()), self.needs)
+
+
+def _status(found: dict[str, Any] | None, wanted: dict[str, Any], needs: Iterable[Step]) -> Status:
+    """Whether something is there, as wanted, and made from what is done."""
+    if found is None:
+        return Status("to do")
+    if differences := list(_differences(found, wanted)):
+        return Status("stale", "; ".join(differences))
+    for need in needs:
+        if need.status.state != "done":
+            return Status("stale", f"{need.name} is {need.status.state}")
+    return Status("done")
 
 
 def study_steps(params: Params, study_name: str) -> list[Step]:
@@ -134,6 +141,30 @@ def _states_step(params: Params, point: Point, run: Step) -> Step:
     return Step("points", f"{point} states", point.folder, choice, (run,), THEATRE_FILE)
 
 
+def drawing_statuses(
+    params: Params, study_name: str, kind: str, steps: list[Step]
+) -> dict[Path, Status]:
+    """Whether each of the figures, or of the tables, is there and current, by its file."""
+    study, drawings = params.studies[study_name], getattr(params.paper, kind)
+    folder = RESULTS / "paper" / study_name / kind
+    by_marker = {step.folder / step.marker: step for step in steps}
+    statuses = {}
+    for name, drawing in drawings.items():
+        path = folder / f"{name}.{DRAWN_FORMATS[kind]}"
+        needs = [by_marker[file] for file in shown_files(params, study, drawing)]
+        wanted = {"title": drawing.title, "fidelity": params.fidelity}
+        statuses[path] = _status(_told_beside(path, wanted), wanted, needs)
+    return statuses
+
+
+def _told_beside(path: Path, keys: Iterable[str]) -> dict[str, Any] | None:
+    """Some of what stands beside a figure or table; None where it, or that, is not there."""
+    caption = read_settings(path.with_suffix(".json"))
+    if caption is None or not path.exists():
+        return None
+    return {key: caption.get(key) for key in keys}
+
+
 def _differences(found: Any, wanted: Any, path: str = "") -> Iterator[str]:
     """Where two settings differ, as ``training.updates 800 -> 900``."""
     if isinstance(found, dict) and isinstance(wanted, dict):
@@ -154,23 +185,31 @@ def check_stage(params: Params, study_name: str, stage: str) -> str:
     stages = ("corpora", "runs", "points", "paper")
     wanted = stages[: stages.index(stage) + 1]
     steps = [step for step in study_steps(params, study_name) if step.stage in wanted]
-    wrong = [step for step in steps if step.status.state != "done"]
-    lines = []
-    if wrong:
-        lines = [f"{len(wrong)} of {len(steps)} folders of study {study_name} are not current:"]
-        lines += [f"  {one.folder}: {one.status.state} {one.status.why}".rstrip() for one in wrong]
-    if stage == "paper" and (missing := _missing_drawings(params, study_name)):
-        lines += ["Of the paper there is no:", *(f"  {path}" for path in missing)]
+    lines = _not_current(
+        f"folders of study {study_name}", [(step.folder, step.status) for step in steps]
+    )
+    if stage == "paper":
+        paper = _paper_statuses(params, study_name, steps)
+        lines += _not_current("files of the paper", list(paper.items()))
     if lines:
         remedy = f"Bring them up to date with: snakemake --config study={study_name} -- {stage}"
         raise SimtError("\n".join([*lines, remedy]))
     return f"study {study_name}: all {len(steps)} folders up to {stage} are those of params.yaml"
 
 
-def _missing_drawings(params: Params, study_name: str) -> list[Path]:
-    """What is not drawn or written; what it shows is checked by its points."""
-    folder = RESULTS / "paper" / study_name
-    figures = [folder / "figures" / f"{name}.pdf" for name in params.paper.figures]
-    tables = [folder / "tables" / f"{name}.tex" for name in params.paper.tables]
-    others = [folder / name for name in PAPER_FILES]
-    return [path for path in figures + tables + others if not path.exists()]
+def _not_current(what: str, statuses: list[tuple[Path, Status]]) -> list[str]:
+    """A line for each path that is not done, below a headline; none where all are."""
+    wrong = [(path, status) for path, status in statuses if status.state != "done"]
+    lines = [f"  {path}: {status.state} {status.why}".rstrip() for path, status in wrong]
+    return [f"{len(wrong)} of {len(statuses)} {what} are not current:", *lines] if wrong else []
+
+
+def _paper_statuses(params: Params, study_name: str, steps: list[Step]) -> dict[Path, Status]:
+    """Every figure and table; of what else is written, only whether it is there."""
+    statuses: dict[Path, Status] = {}
+    for kind in DRAWN_FORMATS:
+        statuses |= drawing_statuses(params, study_name, kind, steps)
+    for name in PAPER_FILES:
+        path = RESULTS / "paper" / study_name / name
+        statuses[path] = Status("done" if path.exists() else "to do")
+    return statuses

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from simt.check import State, Step, study_steps
+from simt.check import State, Step, drawing_statuses, study_steps
 from simt.cost import Cost, RunCost, StudyCost
 from simt.params import Drawing, Knob, Params
-from simt.runs import RESULTS, SETTINGS_FILE, Point, Run, drawing_points, point_settings
+from simt.runs import SETTINGS_FILE, Point, Run, drawing_points, point_settings
 
 
 def describe_study(params: Params, study_name: str) -> str:
@@ -21,8 +21,8 @@ def describe_study(params: Params, study_name: str) -> str:
         *_section("corpora", _corpora_lines(by_stage["corpora"])),
         *_section("runs", _run_lines(by_stage["runs"])),
         *_section("points", _point_lines(params, by_stage["points"])),
-        *_section("figures", _drawing_lines(params, study_name, "figures")),
-        *_section("tables", _drawing_lines(params, study_name, "tables")),
+        *_section("figures", _drawing_lines(params, study_name, "figures", steps)),
+        *_section("tables", _drawing_lines(params, study_name, "tables", steps)),
         *_section("stale, and why", _stale_lines(steps)),
     ]
     return "\n".join(lines)
@@ -86,18 +86,17 @@ def _point_lines(params: Params, steps: list[Step]) -> Iterator[str]:
         )
 
 
-def _drawing_lines(params: Params, study_name: str, kind: str) -> Iterator[str]:
+def _drawing_lines(params: Params, study_name: str, kind: str, steps: list[Step]) -> Iterator[str]:
     drawings: dict[str, Drawing] = getattr(params.paper, kind)
     study = params.studies[study_name]
-    folder = RESULTS / "paper" / study_name / kind
-    ending = "pdf" if kind == "figures" else "tex"
-    for name, drawing in drawings.items():
+    for path, status in drawing_statuses(params, study_name, kind, steps).items():
+        name, drawing = path.stem, drawings[path.stem]
         points = drawing_points(study, drawing)
-        state = "done" if (folder / f"{name}.{ending}").exists() else "to do"
-        lacking = ""
+        aside = f" ({status.why})" if status.why else ""
         if drawing.split == "aligned" and points and not _has_alignments(params, points):
-            lacking = " (no gold alignments for this pair)"
-        yield f"{name:<30} {state:<6} {drawing.title}; {_count(len(points), 'point')}{lacking}"
+            aside += " (no gold alignments for this pair)"
+        shown = f"{drawing.title}; {_count(len(points), 'point')}"
+        yield f"{name:<30} {status.state:<6} {shown}{aside}"
 
 
 def _has_alignments(params: Params, points: list[Point]) -> bool:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from simt.check import PAPER_FILES, Status, Step, check_stage, study_steps
+from simt.check import PAPER_FILES, Status, Step, check_stage, drawing_statuses, study_steps
 from simt.errors import SimtError
 from simt.params import Params, load_params
+from simt.plan import describe_study
 
 FILE = Path(__file__).parents[2] / "params.yaml"
 
@@ -72,21 +73,92 @@ def test_check_names_each_folder_and_the_remedy(params: Params) -> None:
     assert str(caught.value).endswith("snakemake --config study=tiny -- runs")
 
 
-def test_paper_is_checked_for_drawings_that_are_not_there(params: Params) -> None:
-    make(study_steps(params, "tiny"))
-    drawn = [Path(f"results/paper/tiny/figures/{name}.pdf") for name in params.paper.figures]
-    drawn += [Path(f"results/paper/tiny/tables/{name}.tex") for name in params.paper.tables]
-    drawn += [Path(f"results/paper/tiny/{name}") for name in PAPER_FILES]
-    for path in drawn:
+def draw(params: Params) -> None:
+    folder = Path("results/paper/tiny")
+    drawings = {
+        folder / "figures" / f"{name}.pdf": one for name, one in params.paper.figures.items()
+    }
+    drawings |= {
+        folder / "tables" / f"{name}.tex": one for name, one in params.paper.tables.items()
+    }
+    for path, drawing in drawings.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    assert "all " in check_stage(params, "tiny", "paper")
-    Path("results/paper/tiny/figures/fig03-bleu-al.pdf").unlink()
-    with pytest.raises(SimtError, match=r"Of the paper there is no:\n  .*fig03-bleu-al\.pdf\n"):
-        check_stage(params, "tiny", "paper")
+        caption = {"title": drawing.title, "fidelity": "default", "points": []}
+        path.with_suffix(".json").write_text(json.dumps(caption), encoding="utf-8")
+    for name in PAPER_FILES:
+        (folder / name).touch()
 
 
-def test_paper_is_checked_for_a_report_that_is_not_there(params: Params) -> None:
+@pytest.fixture
+def finished(params: Params) -> Params:
+    """The parameters of a study of which everything is done."""
     make(study_steps(params, "tiny"))
-    with pytest.raises(SimtError, match=r"\n  results/paper/tiny/report\.html\n"):
+    draw(params)
+    return params
+
+
+def drawing_status(params: Params, kind: str, name: str) -> Status:
+    statuses = drawing_statuses(params, "tiny", kind, study_steps(params, "tiny"))
+    return {path.stem: status for path, status in statuses.items()}[name]
+
+
+def wrong_in_paper(params: Params) -> str:
+    with pytest.raises(SimtError) as caught:
         check_stage(params, "tiny", "paper")
+    return str(caught.value)
+
+
+def test_a_finished_study_is_current_to_its_last_drawing(finished: Params) -> None:
+    assert "all " in check_stage(finished, "tiny", "paper")
+    assert drawing_status(finished, "figures", "fig03-bleu-al") == Status("done")
+
+
+@pytest.mark.parametrize("ending", ["pdf", "json"])
+def test_paper_is_checked_for_drawings_that_are_not_there(finished: Params, ending: str) -> None:
+    Path(f"results/paper/tiny/figures/fig03-bleu-al.{ending}").unlink()
+    told = wrong_in_paper(finished)
+    assert "\n  results/paper/tiny/figures/fig03-bleu-al.pdf: to do\n" in told
+    assert told.startswith("1 of ")
+
+
+def test_paper_is_checked_for_a_report_that_is_not_there(finished: Params) -> None:
+    Path("results/paper/tiny/report.html").unlink()
+    assert "\n  results/paper/tiny/report.html: to do\n" in wrong_in_paper(finished)
+
+
+def test_a_drawing_of_a_stale_run_is_stale_and_says_which_step(finished: Params) -> None:
+    edit(finished, "tiny-deen/itst/uni/seed1", "revision", 7)
+    why = Status("stale", "tiny-deen/itst/uni/seed1/test scores is stale")
+    assert drawing_status(finished, "figures", "fig03-bleu-al") == why
+    assert drawing_status(finished, "figures", "fig08-ablations") == Status("done")  # shows no ITST
+
+
+def test_a_table_that_repeats_a_stale_table_is_stale_too(finished: Params) -> None:
+    edit(finished, "tiny-deen/itst/uni/seed1", "revision", 7)
+    assert drawing_status(finished, "tables", "tab10-beside-paper").state == "stale"
+
+
+def test_a_drawing_is_stale_after_its_title_has_changed(finished: Params) -> None:
+    path = Path("results/paper/tiny/figures/fig08-ablations.json")
+    path.write_text('{"title": "Parts", "fidelity": "default"}', encoding="utf-8")
+    why = 'title "Parts" -> "What each part of SM² gives"'
+    assert drawing_status(finished, "figures", "fig08-ablations") == Status("stale", why)
+    assert f"\n  {path.with_suffix('.pdf')}: stale {why}\n" in wrong_in_paper(finished)
+
+
+def test_a_drawing_of_another_fidelity_is_stale(finished: Params) -> None:
+    path = Path("results/paper/tiny/figures/fig08-ablations.json")
+    path.write_text(path.read_text().replace("default", "paper"), encoding="utf-8")
+    why = 'fidelity "paper" -> "default"'
+    assert drawing_status(finished, "figures", "fig08-ablations") == Status("stale", why)
+
+
+def test_plan_calls_the_drawings_of_a_stale_run_stale_and_no_others(finished: Params) -> None:
+    edit(finished, "tiny-deen/itst/uni/seed1", "revision", 7)
+    lines = describe_study(finished, "tiny").splitlines()
+    (figure,) = [line for line in lines if "fig03-bleu-al" in line]
+    assert figure.split()[1] == "stale"
+    assert figure.endswith(" (tiny-deen/itst/uni/seed1/test scores is stale)")
+    (other,) = [line for line in lines if "fig08-ablations" in line]
+    assert other.split()[1] == "done"
