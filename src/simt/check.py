@@ -192,9 +192,16 @@ def check_stage(params: Params, study_name: str, stage: str) -> str:
         paper = _paper_statuses(params, study_name, steps)
         lines += _not_current("files of the paper", list(paper.items()))
     if lines:
-        remedy = f"Bring them up to date with: snakemake --config study={study_name} -- {stage}"
-        raise SimtError("\n".join([*lines, remedy]))
+        raise SimtError("\n".join([*lines, _remedy(params, study_name, stage)]))
     return f"study {study_name}: all {len(steps)} folders up to {stage} are those of params.yaml"
+
+
+def _remedy(params: Params, study_name: str, stage: str) -> str:
+    choices = f"study={study_name} fidelity={params.fidelity}"
+    return (
+        "Bring them up to date with: "
+        f"snakemake --profile workflow/profiles/local --config {choices} -- {stage}"
+    )
 
 
 def _not_current(what: str, statuses: list[tuple[Path, Status]]) -> list[str]:

@@ -35,6 +35,11 @@ def run(folder: Path, *command: str, environment: Mapping[str, str] | None = Non
     return done.stdout + done.stderr
 
 
+def contents(results: Path, pattern: str) -> dict[str, bytes]:
+    """The files whose names fit, by their paths."""
+    return {str(path.relative_to(results)): path.read_bytes() for path in results.rglob(pattern)}
+
+
 def planned(project: Path, *arguments: str) -> Counter[str]:
     """How often each rule would run."""
     said = run(project, *LOCAL, "-n", *arguments)

@@ -70,7 +70,7 @@ def test_check_names_each_folder_and_the_remedy(params: Params) -> None:
     with pytest.raises(SimtError) as caught:
         check_stage(params, "tiny", "runs")
     assert "  results/runs/tiny-deen/itst/uni/seed1: to do\n" in str(caught.value)
-    assert str(caught.value).endswith("snakemake --config study=tiny -- runs")
+    assert str(caught.value).endswith("--config study=tiny fidelity=default -- runs")
 
 
 def draw(params: Params) -> None:

@@ -4,13 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.samples.project import ROOT, run
+from tests.samples.project import ROOT, contents, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("study")]
-
-
-def contents(results: Path, pattern: str) -> dict[str, bytes]:
-    return {str(path.relative_to(results)): path.read_bytes() for path in results.rglob(pattern)}
 
 
 def test_study_under_blows_ends_with_the_numbers_of_a_calm_one(study: Path, tmp_path: Path) -> None:

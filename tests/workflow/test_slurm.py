@@ -1,25 +1,26 @@
-"""The whole study on a real SLURM: the same numbers as locally, and jobs that ask for enough."""
+"""The whole study on a real SLURM, under blows: the numbers of the local one, and what jobs ask for."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.samples.cluster import SITE, SLURM, Cluster, of_rule
-from tests.samples.project import TINY, copy_project, run
+from tests.samples.cluster import SITE, Cluster, of_rule, quick_profile
+from tests.samples.project import ROOT, contents, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("study")]
 
 
-def contents(results: Path, pattern: str) -> dict[str, bytes]:
-    return {str(path.relative_to(results)): path.read_bytes() for path in results.rglob(pattern)}
-
-
 @pytest.fixture(scope="module")
-def on_slurm(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the tiny study has run through SLURM."""
-    folder = copy_project(tmp_path_factory.mktemp("slurm"))
-    run(folder, *SLURM, *TINY, environment=cluster.environment | SITE)
-    return folder
+def on_slurm(cluster: Cluster, study: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the tiny study has run through SLURM, and was struck in every way."""
+    folder = tmp_path_factory.mktemp("slurm")
+    said = run(
+        ROOT, "simt", "drill", "--profile", str(quick_profile(folder)), "--calm", str(study),
+        "--to", str(folder), "--blows", "10", environment=cluster.environment | SITE,
+    )  # fmt: skip
+    for blow in ("SIGKILL", "SIGTERM", "write error", "Snakemake killed", "scancel"):
+        assert f"2 × {blow}" in said
+    return folder / "rough"
 
 
 @pytest.fixture
@@ -39,14 +40,12 @@ def test_models_and_tables_are_those_of_the_local_study(
     assert contents(on_slurm / "results", pattern) == expected
 
 
-def test_every_job_succeeds_at_once(jobs: list[dict[str, str]]) -> None:
-    assert {job["State"] for job in jobs} == {"COMPLETED"}
-
-
-def test_training_asks_for_what_its_size_needs(jobs: list[dict[str, str]]) -> None:
+def test_first_attempt_at_a_training_asks_for_what_its_size_needs(
+    jobs: list[dict[str, str]],
+) -> None:
     trainings = of_rule(jobs, "train")
-    asked = {(job["tres-per-job"], job["TimeLimit"], job["MinMemory"]) for job in trainings}
-    assert asked == {("gres:gpu:1", "4:00:00", "8000M")}
+    asked = [(job["tres-per-job"], job["TimeLimit"], job["MinMemory"]) for job in trainings]
+    assert asked.count(("gres:gpu:1", "4:00:00", "8000M")) >= 20  # as many as there are runs
 
 
 def test_account_and_partitions_are_those_of_the_environment(jobs: list[dict[str, str]]) -> None:
@@ -65,5 +64,5 @@ def test_downloads_and_drawing_stay_on_the_submit_node(
 def test_short_jobs_share_slurm_jobs_that_ask_for_one_gpu(jobs: list[dict[str, str]]) -> None:
     assert not of_rule(jobs, "decode")
     groups = of_rule(jobs, "points")
-    assert 0 < len(groups) < 15
+    assert 0 < len(groups) < 29  # decodings
     assert {job["tres-per-job"] for job in groups} == {"gres:gpu:1"}
