@@ -152,7 +152,7 @@ def drawing_statuses(
     for name, drawing in drawings.items():
         path = folder / f"{name}.{DRAWN_FORMATS[kind]}"
         needs = [by_marker[file] for file in shown_files(params, study, drawing)]
-        wanted = {"title": drawing.title, "fidelity": params.fidelity}
+        wanted = {"entry": json.loads(drawing.as_json()), "fidelity": params.fidelity}
         statuses[path] = _status(_told_beside(path, wanted), wanted, needs)
     return statuses
 

@@ -84,7 +84,8 @@ def draw(params: Params) -> None:
     for path, drawing in drawings.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-        caption = {"title": drawing.title, "fidelity": "default", "points": []}
+        entry = json.loads(drawing.as_json())
+        caption = {"entry": entry, "fidelity": "default", "points": []}
         path.with_suffix(".json").write_text(json.dumps(caption), encoding="utf-8")
     for name in PAPER_FILES:
         (folder / name).touch()
@@ -139,10 +140,12 @@ def test_a_table_that_repeats_a_stale_table_is_stale_too(finished: Params) -> No
     assert drawing_status(finished, "tables", "tab10-beside-paper").state == "stale"
 
 
-def test_a_drawing_is_stale_after_its_title_has_changed(finished: Params) -> None:
+def test_a_drawing_is_stale_after_its_entry_has_changed(finished: Params) -> None:
     path = Path("results/paper/tiny/figures/fig08-ablations.json")
-    path.write_text('{"title": "Parts", "fidelity": "default"}', encoding="utf-8")
-    why = 'title "Parts" -> "What each part of SM² gives"'
+    caption = json.loads(path.read_text(encoding="utf-8"))
+    caption["entry"]["title"] = "Parts"
+    path.write_text(json.dumps(caption), encoding="utf-8")
+    why = 'entry.title "Parts" -> "What each part of SM² gives"'
     assert drawing_status(finished, "figures", "fig08-ablations") == Status("stale", why)
     assert f"\n  {path.with_suffix('.pdf')}: stale {why}\n" in wrong_in_paper(finished)
 

@@ -1,4 +1,4 @@
-"""The whole study on a real SLURM, under blows: the numbers of the local one, and what jobs ask for."""
+"""The study on a real SLURM, under blows: the numbers of the local one, and what jobs ask for."""
 
 from pathlib import Path
 

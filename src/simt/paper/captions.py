@@ -1,5 +1,6 @@
 """What stands beside a figure or table: which points it shows and how each number was computed."""
 
+import json
 from collections.abc import Iterable
 from math import isfinite
 from typing import Any
@@ -41,7 +42,7 @@ def table_caption(name: str, material: Material, table: Table) -> dict[str, Any]
 def _head(name: str, material: Material) -> dict[str, Any]:
     return {
         "name": name,
-        "title": material.drawing.title,
+        "entry": json.loads(material.drawing.as_json()),  # of params.yaml: what it is made from
         "study": material.study_name,
         "fidelity": material.params.fidelity,
         "with_paper_numbers": material.with_paper_numbers,

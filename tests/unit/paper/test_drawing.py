@@ -39,7 +39,7 @@ def test_nothing_else_is_left_behind(drawn: Path) -> None:
 def test_caption_names_study_and_title(drawn: Path, params: Params, name: str) -> None:
     caption = json.loads((drawn / f"{name}.json").read_text(encoding="utf-8"))
     drawing = {**params.paper.figures, **params.paper.tables}[name]
-    assert (caption["title"], caption["study"]) == (drawing.title, "tiny")
+    assert (caption["entry"]["title"], caption["study"]) == (drawing.title, "tiny")
 
 
 def test_caption_of_a_table_signs_its_numbers(drawn: Path) -> None:

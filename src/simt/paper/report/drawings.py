@@ -82,7 +82,7 @@ def _figure(files: Files, name: str) -> ShownFigure:
         points=sum(len(curve["points"]) for curve in curves),
         # A data: address of its own keeps the ids of one picture apart from those of another.
         address=f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}",
-        describes="; ".join([caption["title"], *dict.fromkeys(said)]),
+        describes="; ".join([caption["entry"]["title"], *dict.fromkeys(said)]),
         is_wide=_width_pt(svg) > _PAGE_WIDE_PT,
     )
 
@@ -106,7 +106,7 @@ def _table(files: Files, name: str) -> ShownTable:
 def _head(caption: Mapping[str, Any]) -> dict[str, Any]:
     name = caption["name"]
     number = paper_number(name)
-    title = caption["title"].removeprefix(f"{number}: ")
+    title = caption["entry"]["title"].removeprefix(f"{number}: ")
     return {"name": name, "number": number, "title": title}
 
 
