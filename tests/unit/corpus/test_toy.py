@@ -20,9 +20,10 @@ from sacremoses import MosesTokenizer
 from simt.corpus.toy import SPLITS, ToyPair, generate_pairs, write_toy_corpus
 from simt.errors import SimtError
 
-FIRST_THOUSAND = "aa1d147833564ef88b5a351a64147a26dc8a11bdc3faca5768f8b6ad1d5d7220"
+FIRST_THOUSAND = "961a9e54f9f482da2a109e8265317b7c32a23d92e525c843051b82031ad6b098"
 
 MARKS = (",", ".", "?")
+RELATIVE_PRONOUNS = ("der", "die", "das", "den", "dem", "denen")
 SUBORDINATORS = ("weil", "dass", "obwohl", "wenn", "bevor", "während", "als", "ob")
 
 
@@ -86,6 +87,13 @@ FINITE = listed("""
     ankommt ankommen zurückkommt zurückkommen aufmacht aufmachen zumacht zumachen mitnimmt
     mitnehmen annimmt annehmen mitbringt mitbringen zuhört zuhören aufhört aufhören aussieht
     aussehen einschläft einschlafen aufsteht aufstehen anruft anrufen
+""")
+PARTICIPLES = listed("""
+    gekauft gelesen geschrieben gegessen getrunken gesucht gefunden gelegt geholfen gedankt
+    gefolgt gezeigt gegeben gearbeitet gewartet gegangen gefahren geregnet gewohnt gesessen
+    gelegen gekommen angekommen zurückgekommen aufgemacht zugemacht mitgenommen angenommen
+    gebracht mitgebracht gehört zugehört aufgehört gesehen ausgesehen geschlafen eingeschlafen
+    gestanden aufgestanden verstanden angerufen gesagt
 """)
 PAST_FINITE = listed("""
     habe hat haben hatte hatten bin ist sind war waren konnte konnten musste mussten wollte
@@ -178,6 +186,19 @@ def lowered(words: tuple[str, ...]) -> list[str]:
 def windows(words: list[str], size: int) -> Iterator[tuple[str, ...]]:
     """Every run of so many words."""
     return zip(*(words[start:] for start in range(size)), strict=False)
+
+
+def clauses(pair: ToyPair) -> list[list[str]]:
+    """The German words between the marks."""
+    runs = itertools.groupby(lowered(pair.source_words), lambda word: word in MARKS)
+    return [list(run) for is_mark, run in runs if not is_mark]
+
+
+def is_relative(words: list[str]) -> bool:
+    """Whether the words behind a comma are a relative clause: die ich kenne, auf den er wartet."""
+    start = words[1:] if words[0] in ("mit", "auf", "in") else words
+    is_infinitive = "zu" in start
+    return start[0] in RELATIVE_PRONOUNS and start[-1] in FINITE and not is_infinitive
 
 
 def linked(pair: ToyPair, source: int) -> list[str]:
@@ -420,20 +441,13 @@ def test_finite_verb_is_the_second_word_after_a_time_adverb() -> None:
 
 def test_participle_closes_its_clause() -> None:
     followers = (*MARKS, "und", "habe", "hat", "haben", "bin", "ist", "sind")
-    participles = listed("""
-        gekauft gelesen geschrieben gegessen getrunken gesucht gefunden gelegt geholfen gedankt
-        gefolgt gezeigt gegeben gearbeitet gewartet gegangen gefahren geregnet gewohnt gesessen
-        gelegen gekommen angekommen zurückgekommen aufgemacht zugemacht mitgenommen angenommen
-        gebracht mitgebracht gehört zugehört aufgehört gesehen ausgesehen geschlafen eingeschlafen
-        gestanden aufgestanden verstanden angerufen gesagt
-""")
     seen = set()
     for pair in sample():
         for word, follower in itertools.pairwise(pair.source_words):
-            if word in participles:
+            if word in PARTICIPLES:
                 seen.add(word)
                 assert follower in followers, pair.source
-    assert seen == set(participles)
+    assert seen == set(PARTICIPLES)
 
 
 def test_motion_takes_sein_in_the_perfect() -> None:
@@ -580,6 +594,142 @@ def test_tomorrow_in_the_present_is_english_future() -> None:
     for pair in simple_sentences():
         if "tomorrow" in pair.target.lower().split():
             assert {word.lower() for word in pair.target_words} & set(operators), pair.target
+
+
+# Sense
+
+
+ONE_DAY = set(listed("gestern heute morgen Sonntag Woche"))
+HABITUAL = listed("oft immer nie manchmal jeden")
+YOUNG_THEN_CHILD = re.compile(
+    r"\b(little|students?|child|children)\b.* (his|her|their) (little )?(son|daughter|child)"
+)
+
+
+def is_negated(words: list[str]) -> bool:
+    return any(word == "nicht" or word.startswith("kein") for word in words)
+
+
+def is_past(words: list[str]) -> bool:
+    simple = set(PAST_FINITE) - set(listed("habe hat haben bin ist sind"))
+    return bool(set(words) & (simple | set(PARTICIPLES)))
+
+
+def masculine_accusative_ends(words: list[str], position: int) -> bool:
+    """Whether words like "den alten Brief" end before the position."""
+    noun = words[position - 1]
+    if noun not in NOUNS["m"]:
+        return False
+    determiners = words[max(position - 3, 0) : position - 1]
+    return any(re.fullmatch("den|(mein|sein|ihr|unser)en", word) for word in determiners)
+
+
+def test_nobody_lives_in_a_place_for_a_day_or_a_week() -> None:
+    found = 0
+    for pair in simple_sentences():
+        words = set(lowered(pair.source_words))
+        if words & {"wohnt", "wohnen", "gewohnt"}:
+            found += 1
+            assert not words & ONE_DAY, pair.source
+    assert found > 30
+
+
+def test_nobody_falls_asleep_or_gets_up_on_a_sunday() -> None:
+    for pair in simple_sentences():
+        if {"eingeschlafen", "einschlafen", "aufgestanden"} & set(pair.source_words):
+            assert "Sonntag" not in pair.source_words, pair.source
+
+
+@pytest.mark.parametrize("time", ["bald", *HABITUAL])
+def test_no_clause_is_negated_beside(time: str) -> None:
+    found = 0
+    for pair in large_sample():
+        for words in clauses(pair):
+            if time in words:
+                found += 1
+                assert not is_negated(words), pair.source
+    assert found > 100
+
+
+def test_relative_clause_in_a_past_sentence_is_past_or_lasts() -> None:
+    checked = 0
+    for pair in sample():
+        parts = clauses(pair)
+        places = [i for i, words in enumerate(parts) if i and is_relative(words)]
+        if len(places) != 1 or len(parts) > 3 or (len(parts) == 3 and places == [2]):
+            continue
+        main = parts[0] + (parts[2] if len(parts) == 3 else [])
+        if is_past(main) and not set(main) & set(SUBORDINATORS):
+            checked += 1
+            relative = parts[1]
+            lasts = set(relative) & {"wohnt", "wohnen", "kennt", "kennen"}
+            assert lasts or relative[-1] in PAST_FINITE, pair.source
+    assert checked > 100
+
+
+def test_no_relative_clause_says_what_somebody_should_do() -> None:
+    for pair in large_sample():
+        for words in clauses(pair)[1:]:
+            assert not is_relative(words) or words[-1] not in ("sollte", "sollten"), pair.source
+
+
+def test_object_of_a_habit_has_no_relative_clause() -> None:
+    for pair in sample():
+        for words, follower in itertools.pairwise(clauses(pair)):
+            is_habit = bool(set(HABITUAL) & set(words)) and not is_relative(words)
+            assert not is_habit or not is_relative(follower), pair.source
+
+
+@pytest.mark.parametrize("time", ["gerade", "jetzt", "manchmal"])
+def test_accusative_noun_stands_behind(time: str) -> None:
+    for pair in large_sample():
+        for words in clauses(pair):
+            if time in words[2:] and not is_negated(words):
+                assert not masculine_accusative_ends(words, words.index(time)), pair.source
+
+
+def test_no_noun_comes_between_gerade_and_nicht() -> None:
+    found = 0
+    for pair in large_sample():
+        for words in clauses(pair):
+            if "gerade" in words and "nicht" in words:
+                found += 1
+                assert words[words.index("gerade") + 1] == "nicht", pair.source
+    assert found > 20
+
+
+@pytest.mark.parametrize("conjunction", ["bevor", "während"])
+def test_no_other_time_is_said_beside(conjunction: str) -> None:
+    times = ONE_DAY | {"bald", "gerade", "jetzt"}
+    for pair in sample():
+        words = lowered(pair.source_words)
+        if conjunction in words and not any(is_relative(part) for part in clauses(pair)):
+            assert not times & set(words), pair.source
+
+
+def test_nobody_wonders_whether_something_is_not_so() -> None:
+    for pair in sample():
+        for words in clauses(pair):
+            assert words[0] != "ob" or not is_negated(words), pair.source
+
+
+def test_the_young_have_no_children() -> None:
+    for pair in large_sample():
+        assert YOUNG_THEN_CHILD.search(pair.target) is None, pair.target
+
+
+def test_nobody_who_is_young_or_has_children_was_young_once() -> None:
+    people = re.compile("young .*young|little|student|child|son|daughter")
+    for pair in large_sample():
+        if re.search("(was|were) (very )?young", pair.target):
+            assert people.search(pair.target) is None, pair.target
+
+
+def test_object_comes_first_only_if_one_knows_who_acts() -> None:
+    for pair in sample():
+        is_subject = re.search("gef(a|ä)ll", pair.source) is not None
+        if pair.source_words[0] in ("Das", "Die") and not is_subject:
+            assert pair.target_words[0] not in ("A", "An", "Two", "Many"), pair.source
 
 
 # English

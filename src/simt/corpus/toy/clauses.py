@@ -10,8 +10,11 @@ from simt.corpus.toy.adverbials import (
     LAST_WEEK,
     NEVER,
     NEXT_WEEK,
+    ON_SUNDAY,
+    SOON,
     TODAY,
     TOMORROW,
+    YESTERDAY,
     Time,
 )
 from simt.corpus.toy.draw import DeadEndError, Draw
@@ -315,8 +318,9 @@ def _add_time(draw: Draw, clause: Clause, is_negated: bool, share: float) -> Non
 
 @cache
 def _times(tense: Tense, aspect: Aspect, is_mood: bool, is_chance: bool) -> tuple[Time, ...]:
-    """The times that suit a tense; whole weeks do not suit what is done every day.
+    """The times that suit a tense.
 
+    Whole weeks do not suit what is done every day, nor a day or a week what lasts.
     ``is_chance``: it happens by itself, so that one cannot be able to do it next week.
     """
     if is_mood:
@@ -325,15 +329,18 @@ def _times(tense: Tense, aspect: Aspect, is_mood: bool, is_chance: bool) -> tupl
         return ()
     excluded: tuple[Time, ...] = ()
     if aspect is Aspect.DAILY:
-        excluded = (LAST_WEEK, NEXT_WEEK, TODAY, ALWAYS, NEVER, EVERY_EVENING, EVERY_MORNING)
+        excluded = (LAST_WEEK, NEXT_WEEK, ON_SUNDAY, TODAY, ALWAYS, NEVER)
+        excluded += (EVERY_EVENING, EVERY_MORNING)
+    if aspect is Aspect.LASTING:
+        excluded = (YESTERDAY, LAST_WEEK, TODAY, ON_SUNDAY, TOMORROW, NEXT_WEEK)
     if is_chance and tense is Tense.MODAL:
         excluded = (NEXT_WEEK, TOMORROW)
     return tuple(time for time in TIMES[tense] if time not in excluded)
 
 
 def set_time(draw: Draw, clause: Clause, choice: Time, is_negated: bool = False) -> None:
-    """Give the clause its time adverbial."""
-    if is_negated and choice.is_before_verb:
+    """Give the clause its time adverbial; nothing is "oft nicht" or "bald nicht"."""
+    if is_negated and (choice.is_before_verb or choice is SOON):
         raise DeadEndError
     clause.time_choice = choice
     clause.time = choice.words.phrase()

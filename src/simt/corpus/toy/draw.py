@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from simt.corpus.toy.frames import Frame
-from simt.corpus.toy.nouns import Name, Noun
+from simt.corpus.toy.nouns import GROWN_UP, YOUNG, Name, Noun
 
 Item = TypeVar("Item")
 
@@ -35,11 +35,13 @@ class Draw:
         return items[int(self._random() * len(items))]
 
     def noun(self, nouns: Sequence[Noun]) -> Noun:
-        """A noun whose English has not been said."""
+        """A noun whose English has not been said; beside the young, nothing of grown-ups."""
         for _ in range(6):
             noun = self.pick(nouns)
             if noun.english not in self.said:
                 self.said.append(noun.english)
+                if noun in YOUNG:
+                    self.said += GROWN_UP
                 return noun
         raise DeadEndError
 

@@ -26,6 +26,7 @@ class Aspect(Enum):
     ONCE = auto()  # not a habit: nobody often buys a house
     POINT = auto()  # over at once: no "is finding"
     STATE = auto()  # no progressive
+    LASTING = auto()  # goes on for longer than a day: she lives there
     TRAIT = auto()  # present only: he knows her
     SCENE = auto()  # just happens: no modals
     POSE = auto()  # no future either
@@ -36,12 +37,14 @@ class Aspect(Enum):
 
 
 _USUAL = (Tense.PAST, Tense.PLAN, Tense.FUTURE, Tense.MODAL, Tense.MODAL_PAST)
+_STEADY = (Tense.PAST, Tense.SIMPLE, Tense.FUTURE, Tense.MODAL, Tense.MODAL_PAST)
 
 ASPECT_TENSES = {
     Aspect.EVENT: (*_USUAL, Tense.NOW, Tense.HABIT),
     Aspect.ONCE: (*_USUAL, Tense.NOW),
     Aspect.POINT: _USUAL,
-    Aspect.STATE: (Tense.PAST, Tense.SIMPLE, Tense.FUTURE, Tense.MODAL, Tense.MODAL_PAST),
+    Aspect.STATE: _STEADY,
+    Aspect.LASTING: _STEADY,
     Aspect.TRAIT: (Tense.SIMPLE,),
     Aspect.SCENE: (Tense.PAST, Tense.NOW, Tense.PLAN, Tense.FUTURE),
     Aspect.POSE: (Tense.PAST, Tense.NOW),
@@ -334,7 +337,7 @@ FRAMES = (
     Frame(verbs.LOOK, _BEING, predicates=named_adjectives("müde krank glücklich"), is_mood=True),
     Frame(
         verbs.LIVE,
-        _STATE,
+        Aspect.LASTING,
         goals=adv.HOMES,
         has_company=True,
         manners=(adv.ALONE,),

@@ -89,6 +89,9 @@ ADJECTIVES = _adjectives("""
 """)
 
 
+LITTLE = ADJECTIVES["klein/kin"]
+
+
 def named_adjectives(names: str) -> tuple[Adjective, ...]:
     """The adjectives of a blank-separated list of their German forms."""
     return tuple(ADJECTIVES[name] for name in names.split())
@@ -249,4 +252,7 @@ def named_nouns(names: str) -> tuple[Noun, ...]:
 FAMILY = named_nouns("Mutter Vater Bruder Schwester Sohn Tochter")
 PEOPLE = (*named_nouns("Mann Frau Kind Lehrer Lehrerin Arzt Schüler Freund Freundin"), *FAMILY)
 COMPANIONS = (*named_nouns("Freund Freundin Freund Freundin Kind"), *FAMILY)
+YOUNG = named_nouns("Kind Schüler")
+GROWN_UP = ("child", "son", "daughter", "office", "car")
+"""English nouns that do not go with the young: "his son" would be theirs."""
 ANIMALS = named_nouns("Hund Katze Vogel")

@@ -1,5 +1,6 @@
 """Word order: how a clause becomes words in German and in English."""
 
+from simt.corpus.toy.adverbials import NOW, RIGHT_NOW, SOMETIMES
 from simt.corpus.toy.clauses import Clause
 from simt.corpus.toy.nouns import THIRD, Entity
 from simt.corpus.toy.phrases import NounPhrase, whole_english, whole_german
@@ -16,6 +17,9 @@ from simt.corpus.toy.verbs import (
     Tense,
 )
 from simt.corpus.toy.words import Phrase, Word, comma
+
+_TIMES_BEFORE_ACCUSATIVES = (NOW, RIGHT_NOW, SOMETIMES)
+"""Er sucht gerade den Brief, not: den Brief gerade; but: den Brief gerade nicht."""
 
 
 class GermanVerb:
@@ -102,11 +106,15 @@ def _split_objects(clause: Clause) -> tuple[list[Phrase | None], list[Phrase | N
     before: list[Phrase | None] = []
     after: list[Phrase | None] = []
     is_often = clause.time_choice is not None and clause.time_choice.is_before_verb
+    is_now = clause.time_choice in _TIMES_BEFORE_ACCUSATIVES
+    is_negated = clause.negator is not None
     for phrase in (clause.dative, clause.accusative):
         if phrase is None:
             continue
         is_early = is_often or (clause.is_early and not before)
         is_light = phrase.is_definite and phrase.relative is None
+        if is_now and (is_negated or phrase is clause.accusative):
+            is_early = is_negated
         is_before = phrase.is_pronoun or (is_early and is_light and not after)
         (before if is_before else after).append(phrase)
     return before, after

@@ -22,6 +22,8 @@ from simt.corpus.toy.morphology import (
 from simt.corpus.toy.nouns import (
     COMPANIONS,
     GROUP,
+    GROWN_UP,
+    LITTLE,
     NAMES,
     PEOPLE,
     PLURAL,
@@ -208,9 +210,12 @@ def _possessive(draw: Draw, owner: Entity | None) -> Determiner:
 
 def choose_adjective(draw: Draw, noun: Noun) -> Adjective | None:
     """Now and then one of the noun's adjectives."""
-    if noun.adjectives and draw.chance(0.26):
-        return draw.pick(noun.adjectives)
-    return None
+    if not noun.adjectives or not draw.chance(0.26):
+        return None
+    adjective = draw.pick(noun.adjectives)
+    if adjective is LITTLE:
+        draw.said += GROWN_UP
+    return adjective
 
 
 def object_phrase(
@@ -223,9 +228,10 @@ def object_phrase(
     is_english_subject: bool = False,
 ) -> NounPhrase:
     """A noun, a name or a pronoun in an oblique case."""
+    said = len(draw.said)
     noun = draw.noun(nouns)
     if noun.entity.is_human and draw.chance(0.25):
-        draw.said.pop()
+        del draw.said[said:]
         if draw.chance(0.4):
             return _name_phrase(draw)
         return _object_pronoun(draw, case, owner, is_english_subject)

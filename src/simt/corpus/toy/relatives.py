@@ -5,7 +5,7 @@ from typing import TypeGuard
 from simt.corpus.toy.adverbials import Spot
 from simt.corpus.toy.clauses import Clause, Role, Setting, choose_tense, make_clause
 from simt.corpus.toy.draw import Draw
-from simt.corpus.toy.frames import FRAMES, Frame
+from simt.corpus.toy.frames import FRAMES, Aspect, Frame
 from simt.corpus.toy.morphology import (
     ACCUSATIVE,
     DATIVE,
@@ -18,7 +18,7 @@ from simt.corpus.toy.morphology import (
 from simt.corpus.toy.nouns import ANIMALS, GROUP, MASCULINE, NOUNS, PEOPLE, PLURAL, WOMAN, Noun
 from simt.corpus.toy.order import subordinate_clause
 from simt.corpus.toy.phrases import NounPhrase, personal_subject
-from simt.corpus.toy.verbs import LIVE, UNDERSTAND, WORK
+from simt.corpus.toy.verbs import LIVE, SHOULD, UNDERSTAND, WORK, Tense
 from simt.corpus.toy.words import Phrase, Word
 
 _CASES = {
@@ -76,8 +76,8 @@ def can_have_relative(phrase: NounPhrase | None) -> TypeGuard[NounPhrase]:
     return phrase.determiner in (THE, A, TWO) and bool(_OPENINGS[phrase.noun.german])
 
 
-def add_relative(draw: Draw, phrase: NounPhrase) -> None:
-    """Give the noun phrase a relative clause."""
+def add_relative(draw: Draw, phrase: NounPhrase, is_past: bool) -> None:
+    """Give the noun phrase a relative clause; ``is_past``: it stands in a clause about the past."""
     assert phrase.noun is not None
     frame, role = draw.pick(_OPENINGS[phrase.noun.german])
     verb = frame.verb
@@ -88,12 +88,20 @@ def add_relative(draw: Draw, phrase: NounPhrase) -> None:
     if role is Role.ACCUSATIVE and subject is not None and _is_ambiguous(phrase, subject):
         return
     entity = phrase.entity if subject is None else subject.entity
-    tense = choose_tense(draw, Setting.RELATIVE, frame, entity)
-    is_negated = draw.chance(0.08) and (subject is None or subject.is_definite)
+    tense = choose_tense(draw, _setting(frame, is_past), frame, entity)
+    is_known = subject is None or subject.is_definite
+    is_negated = is_known and tense is not Tense.HABIT and draw.chance(0.08)
     clause = make_clause(
         draw, frame, tense, subject, entity, gap=role, is_brief=True, is_negated=is_negated
     )
-    phrase.relative = _relative_clause(phrase, clause, role)
+    if clause.modal is not SHOULD:  # "der kommen sollte" sounds like the past
+        phrase.relative = _relative_clause(phrase, clause, role)
+
+
+def _setting(frame: Frame, is_past: bool) -> Setting:
+    """In the past everything is past but what lasts: she helped a man who lives in Berlin."""
+    lasts = frame.aspect in (Aspect.LASTING, Aspect.TRAIT)
+    return Setting.PAST if is_past and not lasts else Setting.RELATIVE
 
 
 def _is_ambiguous(phrase: NounPhrase, subject: NounPhrase) -> bool:

@@ -19,7 +19,7 @@ from simt.corpus.toy.order import main_clause
 from simt.corpus.toy.phrases import NounPhrase, decline
 from simt.corpus.toy.pools import DEEDS, STATEMENTS
 from simt.corpus.toy.relatives import add_relative, can_have_relative
-from simt.corpus.toy.verbs import LIE, LIVE, SIT, STAND, Tense
+from simt.corpus.toy.verbs import LIE, LIVE, PAST_TENSES, SIT, STAND, Tense
 from simt.corpus.toy.words import Phrase
 
 _STANDING = (LIVE, LIE, STAND, SIT)
@@ -126,26 +126,28 @@ def _is_plainly_object(clause: Clause) -> bool:
     phrase = clause.accusative
     if phrase is None or phrase.is_pronoun or not _can_lead(phrase):
         return False
-    return not phrase.entity.is_human and clause.entity.is_human
+    is_person_known = clause.subject is not None and clause.subject.is_definite
+    return not phrase.entity.is_human and clause.entity.is_human and is_person_known
 
 
 def add_relatives(draw: Draw, clause: Clause, front: Phrase | None) -> None:
     """Perhaps a relative clause at a subject in front, perhaps one at an object at the end."""
-    subject = clause.subject
+    subject, is_past = clause.subject, clause.tense in PAST_TENSES
     if subject is front and can_have_relative(subject) and draw.chance(0.45):
-        add_relative(draw, subject)
+        add_relative(draw, subject, is_past)
     target = clause.accusative or clause.dative
     if clause.frame.is_swapped or clause.frame.makes_object or target is front:
         return
+    if clause.tense is Tense.HABIT:  # what is done often is not done to one certain thing
+        return
     if _ends_with_object(clause, front) and can_have_relative(target) and draw.chance(0.65):
-        add_relative(draw, target)
+        add_relative(draw, target, is_past)
 
 
 def _ends_with_object(clause: Clause, front: Phrase | None) -> bool:
     if clause.place or clause.manner or clause.goal or clause.oblique:
         return False
-    choice = clause.time_choice
-    return choice is None or choice.is_before_verb or front is clause.time
+    return clause.time is None or front is clause.time
 
 
 def statement(draw: Draw) -> Phrase:

@@ -17,7 +17,7 @@ from simt.corpus.toy.frames import (
     Aspect,
     Frame,
 )
-from simt.corpus.toy.nouns import SPEAKER, SPEAKERS, Entity
+from simt.corpus.toy.nouns import GROWN_UP, SPEAKER, SPEAKERS, Entity
 from simt.corpus.toy.order import main_clause, subordinate_clause
 from simt.corpus.toy.phrases import NounPhrase, personal_subject, pronoun_subject
 from simt.corpus.toy.pools import (
@@ -185,7 +185,8 @@ def _circumstance(draw: Draw, entity: Entity, is_future: bool) -> Clause:
 
 
 def sequence(draw: Draw) -> Phrase:
-    """What somebody does before something else."""
+    """What somebody does before something else; no other time is said."""
+    draw.has_time = True
     subject = returning_subject(draw)
     entity = subject.entity
     tense = Tense.SIMPLE
@@ -196,13 +197,13 @@ def sequence(draw: Draw) -> Phrase:
         main = make_clause(draw, draw.frame(CHORES), Tense.FUTURE, None, entity)
     else:
         main = _habit(draw, entity, (OFTEN, ALWAYS, SOMETIMES))
-    draw.has_time = True
     minor = clause_in(draw, draw.frame(EVENINGS), tense, entity)
     return _join(draw, main, BEFORE, minor, subject, 0.4)
 
 
 def meanwhile(draw: Draw) -> Phrase:
-    """What happens while somebody else is busy."""
+    """What happens while somebody else is busy; no other time is said."""
+    draw.has_time = True
     is_past = draw.chance(0.5)
     tense = Tense.MEANWHILE if is_past else Tense.NOW
     minor = _clause_of_other(draw, draw.frame(LONG_DEEDS), tense)
@@ -220,7 +221,9 @@ def occasion(draw: Draw) -> Phrase:
     main = make_clause(draw, draw.frame(HABITS), Tense.PAST, None, subject.entity)
     if draw.chance(0.3):
         set_time(draw, main, OFTEN)
-        minor = clause_in(draw, draw.pick((PRESENCE, YOUTH)), Tense.PAST, subject.entity)
+        is_grown_up = subject.has_adjective or any(noun in draw.said for noun in GROWN_UP)
+        frame = PRESENCE if is_grown_up or draw.chance(0.5) else YOUTH
+        minor = clause_in(draw, frame, Tense.PAST, subject.entity)
     else:
         minor = _clause_of_other(draw, draw.frame(TURNS), Tense.PAST, subject.entity)
     return _join(draw, main, WHEN, minor, subject, 0.5)
@@ -253,9 +256,10 @@ def _content(
     draw: Draw, conjunction: Conjunction, setting: Setting, speaker: Entity | None
 ) -> Phrase:
     """The clause that is said or thought, sometimes with its reason, sometimes of the speaker."""
-    if setting is Setting.ANY and draw.chance(0.25):
-        return _explained_content(draw, conjunction)
-    is_negated = draw.chance(0.15)
+    is_certain = conjunction is THAT  # not: "does not know whether he did not"
+    if is_certain and setting is Setting.ANY and draw.chance(0.25):
+        return _explained_content(draw)
+    is_negated = is_certain and draw.chance(0.15)
     again = None
     if speaker is not None and speaker.pronoun is not None and draw.chance(0.4):
         again = pronoun_subject(speaker)
@@ -267,10 +271,10 @@ def _content(
     return conjunction.open(clause)
 
 
-def _explained_content(draw: Draw, conjunction: Conjunction) -> Phrase:
+def _explained_content(draw: Draw) -> Phrase:
     subject = returning_subject(draw)
     explained = explain(draw, subject)
     explained.main.subject = subject
     explained.minor.subject = explained.minor.subject or pronoun_subject(subject.entity)
     inner = ALTHOUGH if explained.is_concession else BECAUSE
-    return conjunction.open(explained.main).then(inner.open(explained.minor))
+    return THAT.open(explained.main).then(inner.open(explained.minor))

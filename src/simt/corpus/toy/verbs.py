@@ -19,6 +19,7 @@ class Tense(Enum):
 
 
 PRESENT_TENSES = (Tense.SIMPLE, Tense.NOW, Tense.HABIT, Tense.PLAN)
+PAST_TENSES = (Tense.PAST, Tense.MEANWHILE, Tense.MODAL_PAST)
 
 # By person: ich, er, wir or sie.
 Forms = tuple[str, str, str]
