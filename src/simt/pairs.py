@@ -30,6 +30,13 @@ def _below_raw(path: str) -> str:
 RawPath = Annotated[str, AfterValidator(_below_raw)]
 
 
+def _of_every_split(sizes: dict[str, int]) -> dict[str, int]:
+    """``sizes`` themselves if each split has one, and nothing else has."""
+    if sizes.keys() != set(SPLITS):
+        raise ValueError(f"has {', '.join(sizes) or 'none'}; give exactly {', '.join(SPLITS)}")
+    return sizes
+
+
 class Download(Settings):
     """A file to fetch: the addresses are tried in order, the checksum decides.
 
@@ -71,7 +78,7 @@ class ToyGrammar(Settings):
 
     revision: Count  # goes up when the grammar's sentences change
     seed: CountOrZero
-    sizes: dict[str, Count]  # of train, valid, test and aligned
+    sizes: Annotated[dict[str, Count], AfterValidator(_of_every_split)]
 
 
 class Part(Settings):

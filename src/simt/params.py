@@ -4,13 +4,16 @@ Every problem of the file is reported at once, each with its key path and what w
 Nothing here imports torch: Snakemake reads this at every parse.
 """
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, ValidationError, WrapValidator
+from pydantic import ValidatorFunctionWrapHandler as Inner
 
 from simt.errors import SimtError
 from simt.pairs import (
@@ -37,11 +40,33 @@ from simt.settings import (
     TrainingSettings,
 )
 
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]*$")]  # part of a path
+
+def _part_of_a_path(name: str) -> str:
+    """``name`` itself if it can be a folder's name, and a wildcard of Snakemake."""
+    if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", name):
+        raise ValueError(f"'{name}' cannot be a name; use lower case, digits, . and -")
+    return name
+
+
+def _told_as(what: str) -> WrapValidator:
+    """A check that tells in one sentence what a union takes, not once for each of its members."""
+
+    def check(value: Any, inner: Inner) -> Any:
+        try:  # out of JSON, a tuple comes here as a list
+            return inner(tuple(value) if isinstance(value, list) else value)
+        except ValidationError:
+            raise ValueError(f"{json.dumps(value)} must be {what}") from None
+
+    return WrapValidator(check)
+
+
+Name = Annotated[str, AfterValidator(_part_of_a_path)]
 Size = Literal["small", "base", "big"]
-Knob = float | Literal["full"]
+Knob = Annotated[float | Literal["full"], _told_as("a finite number, or full")]
+Variants = Annotated[tuple[str, ...] | Literal["all"], _told_as("a list of variants, or all")]
 Role = Literal["main", "analysis", "appendix"]
 Raw = dict[str, Any]
+S = TypeVar("S", bound=Settings)
 _YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where it is built: 10 times faster
 
 
@@ -90,7 +115,7 @@ class Variant(Settings):
     """What a variant may say besides its method's settings."""
 
     size: Size = "base"
-    start_from: Annotated[str, StringConstraints(pattern=r"^[^/]+/[^/]+$")] | None = None
+    start_from: str | None = None  # method/variant
     updates_share: Share = 1.0  # of the pair's updates
     peak_lr_share: Share = 1.0  # of the pair's peak learning rate
     knobs: tuple[Knob, ...] | None = None
@@ -113,7 +138,7 @@ class Drawing(Settings):
     title: str
     pairs: Role
     split: Literal["valid", "test", "aligned"]
-    runs: dict[str, tuple[str, ...] | Literal["all"]]
+    runs: dict[str, Variants]
     shows_comet: bool = False  # only then are its points scored by COMET, which takes longest
     also: tuple[Name, ...] = ()  # tables whose numbers it repeats
 
@@ -133,39 +158,25 @@ class Paper(Settings):
 
 
 @dataclass(frozen=True)
-class Params:
-    """The whole of params.yaml with the fidelity preset laid over it."""
+class Layers:
+    """What the settings of a run are merged from."""
 
-    study: str
-    fidelity: str
-    studies: Mapping[str, Study]
     pairs: Mapping[str, Pair]
     text: Raw
-    bpe: Mapping[str, BpeSettings]
-    model: Mapping[str, ModelSettings]
     training: Raw
-    decoding: DecodingSettings
-    scoring: ScoringSettings
     methods: Mapping[str, Method]
-    paper: Paper
 
     def text_settings(self, pair: str) -> Raw:
         """The text settings of a pair, merged."""
         return self.text | self.pairs[pair].text
 
-    def comet_models(self, pair: str) -> tuple[str, ...]:
-        """The COMET models of a pair."""
-        of_pair = self.pairs[pair].comet
-        return self.scoring.comet if of_pair is None else of_pair
-
-    def splits(self, pair: str) -> Splits:
-        """Which raw files make the splits of a pair."""
-        entry = self.pairs[pair]
-        return entry.splits or _toy_splits(entry)
+    def common_training(self, pair: str, method: str) -> Raw:
+        """The training settings that the variants of a method take their shares of."""
+        return self.training | self.pairs[pair].training | self.methods[method].training
 
     def training_settings(self, pair: str, method: str, variant: str) -> Raw:
         """The training settings of a run, merged."""
-        merged = self.training | self.pairs[pair].training | self.methods[method].training
+        merged = self.common_training(pair, method)
         recipe = self.methods[method].variants[variant]
         return merged | {
             "updates": max(1, round(merged["updates"] * recipe.updates_share)),
@@ -190,11 +201,34 @@ class Params:
         return self.pairs[pair].knobs.get(method, self.methods[method].knobs)
 
 
+@dataclass(frozen=True)
+class Params(Layers):
+    """The whole of params.yaml with the fidelity preset laid over it."""
+
+    study: str
+    fidelity: str
+    studies: Mapping[str, Study]
+    bpe: Mapping[str, BpeSettings]
+    model: Mapping[str, ModelSettings]
+    decoding: DecodingSettings
+    scoring: ScoringSettings
+    paper: Paper
+
+    def comet_models(self, pair: str) -> tuple[str, ...]:
+        """The COMET models of a pair."""
+        of_pair = self.pairs[pair].comet
+        return self.scoring.comet if of_pair is None else of_pair
+
+    def splits(self, pair: str) -> Splits:
+        """Which raw files make the splits of a pair."""
+        entry = self.pairs[pair]
+        return entry.splits or _toy_splits(entry)
+
+
 def load_params(path: Path, study: str | None = None, fidelity: str | None = None) -> Params:
     """params.yaml checked and resolved; ``study`` and ``fidelity`` replace the file's choice."""
     problems = Problems()
     raw = _read_yaml(path, problems)
-    problems.raise_if_any(path.name)  # a key that stands twice hides the other: nothing else to say
     raw |= {"study": study} if study is not None else {}
     raw |= {"fidelity": fidelity} if fidelity is not None else {}
     params = _resolve(raw, problems)
@@ -207,40 +241,52 @@ def _read_yaml(path: Path, problems: Problems) -> Raw:
     """The file as plain values; a key that stands twice is a problem."""
     try:
         with path.open(encoding="utf-8") as stream:
-            node = yaml.compose(stream, Loader=_YAML)
-            stream.seek(0)
-            values = yaml.load(stream, Loader=_YAML)
+            loader = _YAML(stream)
+            node = loader.get_single_node()
+            _check_keys(node, "", (), problems)
+            values = None if node is None else loader.construct_document(node)
     except FileNotFoundError:
         raise SimtError(f"{path} does not exist: run from the project's folder") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise SimtError(f"{path} cannot be read: {error.strerror}") from None
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: not UTF-8, or a date without a day
         raise SimtError(f"{path} is not YAML: {error}") from None
     if not isinstance(values, dict):
         raise SimtError(f"{path} is empty, or not a mapping of keys to values")
-    _find_doubled_keys(node, "", problems)
     return values
 
 
-def _find_doubled_keys(node: yaml.Node | None, path: str, problems: Problems) -> None:
-    """Note each key that stands twice in one mapping; YAML would keep the last in silence."""
+def _check_keys(
+    node: yaml.Node | None, path: str, parents: tuple[yaml.Node, ...], problems: Problems
+) -> None:
+    """Note each key that stands twice in one mapping; YAML would keep the last in silence.
+
+    From here on every key is text, also a number or one that YAML takes for a flag, such as no.
+    """
+    if node in parents:
+        raise SimtError(f"{path}: an alias stands inside what it is an alias of; write it out")
     if isinstance(node, yaml.SequenceNode):
         for item in node.value:
-            _find_doubled_keys(item, path, problems)
+            _check_keys(item, path, (*parents, node), problems)
     if not isinstance(node, yaml.MappingNode):
         return
     lines: dict[str, int] = {}
     for key, value in node.value:
-        place = f"{path}.{key.value}" if path else str(key.value)
-        line = key.start_mark.line + 1
-        if key.value in lines and key.value != "<<":
-            problems.add(place, f"stands twice, in lines {lines[key.value]} and {line}; rename one")
-        lines.setdefault(key.value, line)
-        _find_doubled_keys(value, place, problems)
+        if not isinstance(key, yaml.ScalarNode):
+            continue  # YAML itself refuses it
+        place = f"{path}.{key.value}" if path else key.value
+        if key.value != "<<":
+            key.tag = "tag:yaml.org,2002:str"
+            line = key.start_mark.line + 1
+            if (first := lines.get(key.value)) is not None:
+                problems.add(place, f"stands twice, in lines {first} and {line}; rename one")
+            lines.setdefault(key.value, line)
+        _check_keys(value, place, (*parents, node), problems)
 
 
-SECTIONS = (
-    "study", "fidelity", "studies", "pairs", "text", "bpe", "model", "training", "decoding",
-    "scoring", "methods", "paper", "fidelities",
-)  # fmt: skip
+LAYERED = ("pairs", "text", "bpe", "model", "training", "decoding", "scoring", "methods", "paper")
+SECTIONS = ("study", "fidelity", "studies", *LAYERED, "fidelities")
+_MISSING = "this section is missing or empty"
 
 
 def _resolve(raw: Raw, problems: Problems) -> Params | None:
@@ -248,90 +294,157 @@ def _resolve(raw: Raw, problems: Problems) -> Params | None:
     for key in raw:
         if key not in SECTIONS:
             problems.unknown(key, "section", "params.yaml", SECTIONS)
-    for key in SECTIONS:
-        if key not in raw:
-            problems.add(key, "this section is missing")
-        elif key not in ("study", "fidelity") and not isinstance(raw[key], dict):
-            problems.add(key, "must be a mapping of names to values")
-    if problems.found:
-        return None
-    presets = raw["fidelities"]
-    if not problems.check_name("fidelity", raw["fidelity"], "fidelity preset", presets):
-        return None
     base = _Checker(raw, problems).params()
-    overlay = presets[raw["fidelity"]]
-    if base is None or not overlay:
+    presets = _section(raw, "fidelities", problems)
+    if presets and not problems.are_at("fidelity"):
+        problems.check_name("fidelity", raw["fidelity"], "fidelity preset", presets)
+    laid_over = {name: _with_preset(raw, base, name, problems) for name in presets}
+    return None if problems.found else laid_over[raw["fidelity"]]
+
+
+def _with_preset(raw: Raw, base: Params | None, name: str, problems: Problems) -> Params | None:
+    """Params with a preset laid over them; what is wrong without it is not told again."""
+    preset, place = raw["fidelities"][name], f"fidelities.{name}"
+    _check_spelling(name, place, problems)
+    if preset == {}:
         return base
+    if not isinstance(preset, dict):
+        problems.add(place, "must be a mapping of sections to values; {} changes nothing")
+        return None
+    for key in preset:
+        if key not in LAYERED:
+            problems.unknown(f"{place}.{key}", "section", "a preset", LAYERED)
+    layers = {key: preset[key] for key in LAYERED if key in preset}
     overlaid = Problems()
-    params = _Checker(_laid_over(raw, overlay), overlaid).params()
-    for path, text in overlaid.found.items():
-        problems.add(f"fidelities.{raw['fidelity']}.{path}", text)
+    wrong = {path for path, _ in problems.found}
+    params = _Checker(_laid_over(raw, layers, "", wrong), overlaid).params()
+    for path, text in overlaid.found:
+        if (path, text) not in problems.found:
+            problems.add(f"{place}.{path}", text)
     return params
 
 
-def _laid_over(base: Any, overlay: Any) -> Any:
-    """``base`` with the values of ``overlay`` in place of its own, mapping by mapping."""
+def _section(raw: Raw, name: str, problems: Problems) -> Raw:
+    """The entries of a section; a problem, and none, where it cannot be read."""
+    section = raw.get(name)
+    if section is None or section == {}:
+        problems.add(name, _MISSING)
+    elif not isinstance(section, dict):
+        problems.add(name, "must be a mapping of names to values")
+    return _mapping(section)
+
+
+def _mapping(value: Any) -> Raw:
+    """``value`` if it is a mapping; nothing in place of anything else, which is told elsewhere."""
+    return value if isinstance(value, dict) else {}
+
+
+def _check_spelling(name: str, path: str, problems: Problems) -> None:
+    """The key of an entry can be part of a path."""
+    try:
+        _part_of_a_path(name)
+    except ValueError as error:
+        problems.add(path, str(error))
+
+
+def _laid_over(base: Any, overlay: Any, path: str, wrong: Set[str]) -> Any:
+    """``base`` with the values of ``overlay`` in place of its own, mapping by mapping.
+
+    Nothing can be laid over an entry that is wrong as a whole: all else would be missing there.
+    """
+    if isinstance(overlay, dict) and path in wrong:
+        return base
     if not (isinstance(base, dict) and isinstance(overlay, dict)):
         return overlay
-    return base | {key: _laid_over(base.get(key), value) for key, value in overlay.items()}
+    return base | {
+        key: _laid_over(base.get(key), value, f"{path}.{key}" if path else key, wrong)
+        for key, value in overlay.items()
+    }
 
 
 class _Checker:
-    """Builds Params section by section and notes what is wrong in each."""
+    """Builds Params section by section and notes what is wrong in each.
+
+    Names are looked up in sections that are there only: to miss one is one problem, not a hundred.
+    """
 
     def __init__(self, raw: Raw, problems: Problems) -> None:
         self.raw = raw
         self.problems = problems
+        self.sections = {name: _section(raw, name, problems) for name in ("studies", *LAYERED)}
 
     def params(self) -> Params | None:
         """Params, or None when there is any problem."""
-        raw, problems = self.raw, self.problems
-        studies = self._entries("studies", Study)
-        pairs = self._entries("pairs", Pair)
-        bpe = self._entries("bpe", BpeSettings)
-        model = self._entries("model", ModelSettings)
+        problems, sections = self.problems, self.sections
+        studies = self._named_entries("studies", Study)
+        pairs = self._named_entries("pairs", Pair)
+        bpe = self._entries("bpe", sections["bpe"], BpeSettings)
+        model = self._entries("model", sections["model"], ModelSettings)
         methods = self._methods()
-        paper = problems.parse(Paper, raw["paper"], "paper")
-        decoding = problems.parse(DecodingSettings, raw["decoding"], "decoding")
-        scoring = problems.parse(ScoringSettings, raw["scoring"], "scoring")
-        problems.parse(TextSettings, raw["text"], "text")
-        problems.parse(TrainingSettings, raw["training"], "training")
-        problems.check_name("study", raw["study"], "study", raw["studies"])
+        paper = self._paper()
+        decoding = self._whole("decoding", DecodingSettings)
+        scoring = self._whole("scoring", ScoringSettings)
+        self._whole("text", TextSettings)
+        self._whole("training", TrainingSettings)
+        for key in ("study", "fidelity"):
+            if self.raw.get(key) is None:
+                problems.add(key, _MISSING)
+        if not problems.are_at("study"):
+            self._check_entry("study", self.raw["study"], "study", "studies")
         for name, pair in pairs.items():
             self._check_pair(f"pairs.{name}", pair)
         for name, study in studies.items():
             self._check_study(f"studies.{name}", study)
-        if paper is not None:
-            self._check_drawings(paper)
+        layers = Layers(pairs, sections["text"], sections["training"], methods)
+        _check_merged(layers, studies, problems)
         if problems.found or paper is None or decoding is None or scoring is None:
             return None
-        params = Params(
-            study=raw["study"], fidelity=raw["fidelity"], studies=studies, pairs=pairs,
-            text=raw["text"], bpe=bpe, model=model, training=raw["training"],
+        return Params(
+            study=self.raw["study"], fidelity=self.raw["fidelity"], studies=studies, pairs=pairs,
+            text=sections["text"], bpe=bpe, model=model, training=sections["training"],
             decoding=decoding, scoring=scoring, methods=methods, paper=paper,
         )  # fmt: skip
-        _check_merged(params, problems)
-        return None if problems.found else params
 
-    def _entries(self, section: str, schema: type[Any]) -> dict[str, Any]:
-        """The entries of a section that could be parsed."""
+    def _entries(self, path: str, entries: Raw, schema: type[S]) -> dict[str, S]:
+        """The entries that could be parsed."""
         parsed = {
-            name: self.problems.parse(schema, entry, f"{section}.{name}")
-            for name, entry in self.raw[section].items()
+            name: self.problems.parse(schema, entry, f"{path}.{name}")
+            for name, entry in entries.items()
         }
         return {name: entry for name, entry in parsed.items() if entry is not None}
+
+    def _named_entries(self, section: str, schema: type[S]) -> dict[str, S]:
+        """The entries of a section whose names become parts of paths."""
+        for name in self.sections[section]:
+            _check_spelling(name, f"{section}.{name}", self.problems)
+        return self._entries(section, self.sections[section], schema)
+
+    def _whole(self, section: str, schema: type[S]) -> S | None:
+        """A section that is one entry."""
+        values = self.sections[section]
+        return self.problems.parse(schema, values, section) if values else None
+
+    def _check_entry(self, path: str, name: object, kind: str, section: str) -> bool:
+        """Whether a section has an entry of that name; if not, a problem is noted."""
+        known = self.sections[section]
+        return bool(known) and self.problems.check_name(path, name, kind, known)
 
     def _methods(self) -> dict[str, Method]:
         """The methods' entries, with each variant's own settings apart from its recipe."""
         methods = {}
-        for name, entry in self.raw["methods"].items():
-            path = f"methods.{name}"
+        for name, entry in self.sections["methods"].items():
+            path, of_variants = f"methods.{name}", f"methods.{name}.variants"
             if not self.problems.check_name(path, name, "method", METHOD_SETTINGS):
                 continue
-            method = self.problems.parse(Method, _with_recipes(entry), path)
+            sorted_entry = _with_recipes(entry)
+            method = self.problems.parse(Method, sorted_entry, path)
             if method is not None:
                 self._check_method(path, METHOD_SETTINGS[name], method)
                 methods[name] = method
+            recipes = _mapping(_mapping(sorted_entry).get("variants"))
+            variants = method.variants if method else self._entries(of_variants, recipes, Variant)
+            for variant, recipe in variants.items():
+                self._check_variant(f"{of_variants}.{variant}", name, recipe)
         return methods
 
     def _check_method(self, path: str, schema: type[MethodSettings], method: Method) -> None:
@@ -339,15 +452,20 @@ class _Checker:
         self.problems.check_values(schema, method.settings, f"{path}.settings")
         self.problems.check_values(TrainingSettings, method.training, f"{path}.training")
         self._check_knobs(f"{path}.knobs", schema, method.knobs)
-        for name, variant in method.variants.items():
-            place = f"{path}.variants.{name}"
-            self._check_knobs(f"{place}.knobs", schema, variant.knobs or ())
-            for key in variant.settings.keys() - schema.model_fields.keys():
-                known = [*schema.model_fields, *Variant.model_fields]
-                known.remove("settings")
-                self.problems.unknown(f"{place}.{key}", "setting", path.split(".")[-1], known)
-            known_settings = {k: v for k, v in variant.settings.items() if k in schema.model_fields}
-            self.problems.check_values(schema, known_settings, place)
+
+    def _check_variant(self, path: str, method: str, variant: Variant) -> None:
+        """A variant's settings and knobs, and that what it starts from exists."""
+        schema = METHOD_SETTINGS[method]
+        self._check_knobs(f"{path}.knobs", schema, variant.knobs or ())
+        known = [key for key in (*schema.model_fields, *Variant.model_fields) if key != "settings"]
+        for key in variant.settings:
+            if key not in known:
+                self.problems.unknown(f"{path}.{key}", "setting", method, known)
+        known_settings = {k: v for k, v in variant.settings.items() if k in known}
+        self.problems.check_values(schema, known_settings, path)
+        if variant.start_from is not None:
+            start, _, of_start = variant.start_from.partition("/")
+            self._check_variants(f"{path}.start_from", start, (of_start,))
 
     def _check_knobs(
         self, path: str, schema: type[MethodSettings], knobs: tuple[Knob, ...]
@@ -366,9 +484,9 @@ class _Checker:
     def _check_pair(self, path: str, pair: Pair) -> None:
         """Names that exist, a source of text, and layers with known settings."""
         problems = self.problems
-        problems.check_name(f"{path}.bpe", pair.bpe, "BPE entry", self.raw["bpe"])
+        self._check_entry(f"{path}.bpe", pair.bpe, "BPE entry", "bpe")
         for size, preset in pair.sizes.items():
-            problems.check_name(f"{path}.sizes.{size}", preset, "model size", self.raw["model"])
+            self._check_entry(f"{path}.sizes.{size}", preset, "model size", "model")
         problems.check_values(TrainingSettings, pair.training, f"{path}.training")
         problems.check_values(TextSettings, pair.text, f"{path}.text")
         for method, settings in pair.methods.items():
@@ -406,35 +524,46 @@ class _Checker:
         problems = self.problems
         if len(set(study.seeds)) < len(study.seeds):
             problems.add(f"{path}.seeds", f"a seed stands twice in {list(study.seeds)}")
-        for pair in {*study.pairs.main, study.pairs.analysis, *study.pairs.appendix}:
-            known = problems.check_name(f"{path}.pairs", pair, "pair", self.raw["pairs"])
+        shown = (*study.pairs.main, study.pairs.analysis, *study.pairs.appendix)
+        for pair in dict.fromkeys(shown):
+            known = self._check_entry(f"{path}.pairs", pair, "pair", "pairs")
             if known and pair not in study.runs:
                 problems.add(f"{path}.runs", f"no runs for {pair}, which the study shows")
         for pair, methods in study.runs.items():
-            problems.check_name(f"{path}.runs.{pair}", pair, "pair", self.raw["pairs"])
+            self._check_entry(f"{path}.runs.{pair}", pair, "pair", "pairs")
             for method, variants in methods.items():
                 self._check_variants(f"{path}.runs.{pair}.{method}", method, variants)
 
-    def _check_drawings(self, paper: Paper) -> None:
+    def _paper(self) -> Paper | None:
+        """The paper, each of whose drawings shows variants that exist."""
+        paper = self.sections["paper"]
+        figures, tables = _mapping(paper.get("figures")), _mapping(paper.get("tables"))
+        theatre = {"theatre": paper["theatre"]} if "theatre" in paper else {}
+        self._check_drawings("paper.figures", self._entries("paper.figures", figures, Drawing))
+        self._check_drawings("paper.tables", self._entries("paper.tables", tables, Drawing))
+        self._check_drawings("paper", self._entries("paper", theatre, Theatre))
+        return self._whole("paper", Paper)
+
+    def _check_drawings(self, path: str, drawings: Mapping[str, Drawing]) -> None:
         """Figures and tables show variants that exist."""
-        drawings: dict[str, Drawing] = {"theatre": paper.theatre}
-        drawings |= {f"figures.{name}": drawing for name, drawing in paper.figures.items()}
-        drawings |= {f"tables.{name}": drawing for name, drawing in paper.tables.items()}
-        for place, drawing in drawings.items():
+        tables = _mapping(self.sections["paper"].get("tables"))
+        for name, drawing in drawings.items():
+            place = f"{path}.{name}"
             for method, variants in drawing.runs.items():
                 listed = () if variants == "all" else variants
-                self._check_variants(f"paper.{place}.runs.{method}", method, listed)
-            for name in drawing.also:
-                self.problems.check_name(f"paper.{place}.also", name, "table", paper.tables)
+                self._check_variants(f"{place}.runs.{method}", method, listed)
+            for table in drawing.also:
+                self.problems.check_name(f"{place}.also", table, "table", tables)
 
     def _check_variants(self, path: str, method: str, variants: tuple[str, ...]) -> None:
         """The method and each variant exist, once."""
-        methods = self.raw["methods"]
-        if not self.problems.check_name(path, method, "method", methods):
+        methods = self.sections["methods"]
+        if not self._check_entry(path, method, "method", "methods"):
             return
-        known = methods[method].get("variants", {}) if isinstance(methods[method], dict) else {}
-        for variant in variants:
-            self.problems.check_name(path, variant, f"variant of {method}", known)
+        known = _mapping(methods[method]).get("variants")
+        if isinstance(known, dict):
+            for variant in variants:
+                self.problems.check_name(path, variant, f"variant of {method}", known)
         if len(set(variants)) < len(variants):
             self.problems.add(path, f"a variant stands twice in {list(variants)}")
 
@@ -492,65 +621,67 @@ def _toy_splits(pair: Pair) -> Splits:
     )
 
 
-def _check_merged(params: Params, problems: Problems) -> None:
+def _check_merged(layers: Layers, studies: Mapping[str, Study], problems: Problems) -> None:
     """What only shows when the layers are put together, for every run of every study."""
-    for name in params.pairs:
-        problems.parse(TextSettings, params.text_settings(name), f"pairs.{name}.text")
-    for study_name, study in params.studies.items():
+    for study_name, study in studies.items():
         for pair, methods in study.runs.items():
             for method, variants in methods.items():
+                if pair not in layers.pairs or method not in layers.methods:
+                    continue  # told where it is
+                if not problems.are_at("training"):  # else told again for every pair
+                    training = layers.common_training(pair, method)
+                    problems.check_whole(TrainingSettings, training, f"pairs.{pair}.training")
+                path = f"studies.{study_name}.runs.{pair}.{method}"
                 for variant in variants:
-                    path = f"studies.{study_name}.runs.{pair}.{method}"
-                    _check_run(params, study, problems, path, (pair, method, variant))
+                    if variant in layers.methods[method].variants:
+                        _check_run(layers, study, problems, path, (pair, method, variant))
 
 
 def _check_run(
-    params: Params, study: Study, problems: Problems, path: str, run: tuple[str, str, str]
+    layers: Layers, study: Study, problems: Problems, path: str, run: tuple[str, str, str]
 ) -> None:
     """A run has complete settings, a model size, knobs, and a start that the study trains."""
     pair, method, variant = run
     place = f"methods.{method}.variants.{variant}"
-    recipe = params.methods[method].variants[variant]
-    if recipe.size not in params.pairs[pair].sizes:
-        problems.add(f"pairs.{pair}.sizes", f"has no size {recipe.size}, which {place} asks for")
-        return
-    problems.parse(METHOD_SETTINGS[method], params.method_settings(*run), place)
-    problems.parse(TrainingSettings, params.training_settings(*run), f"pairs.{pair}.training")
-    if not params.knobs(*run):
+    size = layers.methods[method].variants[variant].size
+    if size not in layers.pairs[pair].sizes:
+        problems.add(f"pairs.{pair}.sizes", f"has no size {size}, which {place} asks for")
+    if not problems.are_at(f"methods.{method}.settings"):  # else told again for every variant
+        problems.check_whole(METHOD_SETTINGS[method], layers.method_settings(*run), place)
+    if not layers.knobs(*run):
         problems.add(f"{place}.knobs", f"no knob value, and none at methods.{method}.knobs")
-    if recipe.start_from is not None:
-        _check_start(params, study, problems, path, run)
+    _check_start(layers, study, problems, path, run)
 
 
 def _check_start(
-    params: Params, study: Study, problems: Problems, path: str, run: tuple[str, str, str]
+    layers: Layers, study: Study, problems: Problems, path: str, run: tuple[str, str, str]
 ) -> None:
-    """The run to start from is trained in the same study and has the same shape."""
+    """The run to start from, if any, is trained in the same study and has the same shape."""
     pair, method, variant = run
-    start = params.methods[method].variants[variant].start_from
-    assert start is not None
-    base_method, base_variant = start.split("/")
+    recipe = layers.methods[method].variants[variant]
+    start = recipe.start_from
+    base_method, _, base_variant = (start or "").partition("/")
+    if base_method not in layers.methods:
+        return
+    base = layers.methods[base_method].variants.get(base_variant)
+    if base is None:
+        return
     place = f"methods.{method}.variants.{variant}.start_from"
-    if not problems.check_name(place, base_method, "method", params.methods):
-        return
-    if not problems.check_name(
-        place, base_variant, f"variant of {base_method}", params.methods[base_method].variants
-    ):
-        return
-    base = (pair, base_method, base_variant)
+    sizes = layers.pairs[pair].sizes
+    theirs = layers.method_settings(pair, base_method, base_variant).get("encoder")
+    ours = layers.method_settings(*run).get("encoder")
     if base_variant not in study.runs[pair].get(base_method, ()):
         problems.add(
             path, f"{variant} starts from {start}, which is not run here; add {base_variant} to "
             f"{path.rsplit('.', 1)[0]}.{base_method}",
         )  # fmt: skip
-    elif params.methods[base_method].variants[base_variant].start_from is not None:
+    elif base.start_from is not None:
         problems.add(place, f"{start} itself starts from another run; start from an original one")
-    elif params.model_preset(*base) != params.model_preset(*run):
+    elif sizes.get(base.size) != sizes.get(recipe.size):
         problems.add(
-            place, f"{start} is of size {params.model_preset(*base)}, this of "
-            f"{params.model_preset(*run)}; make their sizes equal",
+            place, f"{start} is of size {base.size}, this of {recipe.size}; make their sizes equal"
         )  # fmt: skip
-    elif (theirs := params.method_settings(*base).get("encoder")) != (
-        ours := params.method_settings(*run).get("encoder")
+    elif theirs != ours and not any(
+        problems.are_at(f"methods.{one}.settings") for one in (method, base_method)
     ):
         problems.add(place, f"{start} has a {theirs} encoder, this a {ours} one; make them equal")

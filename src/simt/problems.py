@@ -1,12 +1,13 @@
 """The mistakes in a user's file, collected so that all are told at once."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from simt.errors import SimtError
@@ -19,11 +20,16 @@ M = TypeVar("M", bound=Settings)
 class Problems:
     """Key paths and what is wrong there, in the order they were found."""
 
-    found: dict[str, str] = field(default_factory=dict)
+    found: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, path: str, text: str) -> None:
-        """Note a problem; the first one at a path is the one that is told."""
-        self.found.setdefault(path, text)
+        """Note a problem, once."""
+        if (path, text) not in self.found:
+            self.found.append((path, text))
+
+    def are_at(self, path: str) -> bool:
+        """Whether anything is wrong with what stands at ``path``, or inside it."""
+        return any(f"{place}.".startswith(f"{path}.") for place, _ in self.found)
 
     def unknown(self, path: str, kind: str, owner: str, known: Iterable[str]) -> None:
         """Note a name that does not exist, with those that do."""
@@ -32,14 +38,15 @@ class Problems:
         hint = f" (did you mean {close[0]}?)" if close else ""
         self.add(path, f"unknown {kind}{hint}; {owner} has {', '.join(known) or 'none'}")
 
-    def check_name(self, path: str, name: str, kind: str, known: Iterable[str]) -> bool:
+    def check_name(self, path: str, name: object, kind: str, known: Iterable[str]) -> bool:
         """Whether ``name`` is one of the known names; if not, a problem is noted."""
         known = list(known)
         if name in known:
             return True
-        close = get_close_matches(name, known, n=1)
+        close = get_close_matches(str(name), known, n=1)
         hint = f" (did you mean {close[0]}?)" if close else ""
-        self.add(path, f"there is no {kind} '{name}'{hint}; there are {', '.join(known)}")
+        there_are = ", ".join(known) or "none"
+        self.add(path, f"there is no {kind} '{name}'{hint}; there are {there_are}")
         return False
 
     def parse(self, schema: type[M], raw: Any, path: str) -> M | None:
@@ -51,41 +58,39 @@ class Problems:
                 self._translate(detail, schema, path)
             return None
 
-    def check_values(self, schema: type[BaseModel], raw: Mapping[str, Any], path: str) -> bool:
-        """Whether each key of ``raw`` is known to ``schema`` and has a fitting value.
+    def check_values(self, schema: type[Settings], raw: Mapping[str, Any], path: str) -> None:
+        """Note each key of ``raw`` that is unknown to ``schema`` or has no fitting value.
 
         Keys may be missing: this is for layers that are merged into a whole later.
         """
-        before = len(self.found)
-        for key, value in raw.items():
-            info = schema.model_fields.get(key)
-            if info is None:
-                self.unknown(f"{path}.{key}", "setting", path.split(".")[-1], schema.model_fields)
-                continue
-            annotation: Any = info.annotation
-            if info.metadata:
-                annotation = Annotated[annotation, *info.metadata]
-            try:
-                TypeAdapter(annotation).validate_json(json.dumps(value, default=str), strict=True)
-            except ValidationError as error:
-                for detail in error.errors():
-                    self._translate(detail, schema, f"{path}.{key}")
-        return len(self.found) == before
+        for detail in _findings(schema, raw):
+            if not _is_of_the_whole(detail):
+                self._translate(detail, schema, path)
+
+    def check_whole(self, schema: type[Settings], raw: Mapping[str, Any], path: str) -> None:
+        """Note what is missing in layers put together, or does not go together.
+
+        Their values have been checked layer by layer, where the user wrote them.
+        """
+        for detail in _findings(schema, raw):
+            if _is_of_the_whole(detail):
+                self._translate(detail, schema, path)
 
     def raise_if_any(self, file_name: str) -> None:
         """Stop with one message that lists them all, if there are any."""
         if not self.found:
             return
         count = "1 problem" if len(self.found) == 1 else f"{len(self.found)} problems"
-        lines = [f"  {path}: {text}" for path, text in self.found.items()]
+        lines = [f"  {path}: {text}" for path, text in self.found]
         raise SimtError("\n".join([f"{file_name} has {count}:", *lines]))
 
     def _translate(self, detail: ErrorDetails, schema: type[BaseModel], path: str) -> None:
         """Pydantic's finding in our words."""
-        place = ".".join([path, *(str(part) for part in detail["loc"])])
+        location = [part for part in detail["loc"] if part != "[key]"]
+        place = ".".join([path, *(str(part) for part in location)])
         kind, value = detail["type"], detail["input"]
         if kind == "extra_forbidden":
-            owner = _schema_at(schema, detail["loc"][:-1])
+            owner = _schema_at(schema, location[:-1])
             self.unknown(place, "setting", place.split(".")[-2], owner.model_fields)
         elif kind == "missing":
             self.add(place, "missing; there is no default for it")
@@ -94,9 +99,42 @@ class Problems:
             self.add(place, f"'{value}' is not possible; there are {expected}")
         elif kind == "value_error":
             self.add(place, str(detail["ctx"]["error"]))
+        elif kind == "too_short":
+            if not value:  # otherwise it has items, and what is wrong with those is told
+                self.add(place, "is empty; give at least one")
+        elif kind in ("float_type", "int_type") and (number := _number_in(value, kind)):
+            self.add(place, f"{json.dumps(value)} is text to YAML, not a number; write {number}")
         else:
             message = detail["msg"][0].lower() + detail["msg"][1:]
             self.add(place, f"{json.dumps(value, default=str)}: {message}")
+
+
+def _findings(schema: type[Settings], raw: Mapping[str, Any]) -> list[ErrorDetails]:
+    """All that pydantic finds wrong with ``raw``."""
+    try:
+        schema.of(raw)
+    except ValidationError as error:
+        return error.errors()
+    return []
+
+
+def _is_of_the_whole(detail: ErrorDetails) -> bool:
+    """Whether a finding is about the keys together and not about the value of one."""
+    location = detail["loc"]
+    return not location or (detail["type"] == "missing" and len(location) == 1)
+
+
+def _number_in(value: Any, kind: str) -> str | None:
+    """The number that a text spells, as YAML wants it: with a point, and a sign after the e."""
+    found = re.fullmatch(r"([-+]?\d+)(\.\d+)?(?:e([-+]?)(\d+))?", str(value), re.IGNORECASE)
+    if not isinstance(value, str) or not found:
+        return None
+    if kind == "int_type":
+        return f"{float(value):.0f}" if float(value).is_integer() else None
+    whole, fraction, sign, exponent = found.groups()
+    if exponent is None:
+        return f"{value} without quotes"
+    return f"{whole}{fraction or '.0'}e{sign or '+'}{exponent}"
 
 
 def _schema_at(schema: type[BaseModel], location: Iterable[int | str]) -> type[BaseModel]:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Share = Annotated[float, Field(gt=0, le=1)]
 ShareOrZero = Annotated[float, Field(ge=0, le=1)]
+BelowOne = Annotated[float, Field(ge=0, lt=1)]
 NonNegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
@@ -23,7 +24,7 @@ Encoder = Literal["uni", "bi"]
 class Settings(BaseModel):
     """Values that cannot change and know every key they may have."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     @classmethod
     def of(cls, values: Any) -> Self:
@@ -84,12 +85,12 @@ class TrainingSettings(Settings):
     updates: Count
     batch_tokens: Count
     micro_tokens: Count  # what a device takes at a time, the same on every machine
-    dropout: Annotated[float, Field(ge=0, lt=1)]
-    label_smoothing: Annotated[float, Field(ge=0, lt=1)]
+    dropout: BelowOne
+    label_smoothing: BelowOne
     peak_lr: Positive
     warmup_updates: Count
     warmup_initial_lr: NonNegative
-    adam_betas: tuple[Share, Share]
+    adam_betas: tuple[BelowOne, BelowOne]
     adam_epsilon: Positive
     weight_decay: NonNegative
     clip_norm: NonNegative  # 0 does not clip

@@ -138,7 +138,113 @@ MISTAKES = {
     ),
     "unknown BPE": ("pairs/toy-deen/bpe", "joint", "pairs.toy-deen.bpe: there is no BPE entry"),
     "unknown size": ("pairs/toy-deen/sizes/base", "toyy", "pairs.toy-deen.sizes.base: there is no"),
-    "text for a number": ("training/dropout", "0.1", "training.dropout: "),
+    "text for a number": (
+        "training/dropout",
+        "0.1",
+        'training.dropout: "0.1" is text to YAML, not a number; write 0.1 without quotes',
+    ),
+    "number that YAML takes for text": (
+        "training/peak_lr",
+        "8e-3",
+        'training.peak_lr: "8e-3" is text to YAML, not a number; write 8.0e-3',
+    ),
+    "whole number that YAML takes for text": (
+        "training/updates",
+        "1e5",
+        'training.updates: "1e5" is text to YAML, not a number; write 100000',
+    ),
+    "β of 1": ("training/adam_betas", [0.9, 1.0], "training.adam_betas.1: 1.0: input should be"),
+    "endless learning rate": (
+        "training/peak_lr",
+        float("inf"),
+        "training.peak_lr: Infinity: input should be a finite number",
+    ),
+    "endless learning rate of a pair": (
+        "pairs/toy-deen/training/peak_lr",
+        float("inf"),
+        "pairs.toy-deen.training.peak_lr: Infinity: input should be a finite number",
+    ),
+    "endless k": (
+        "methods/multipath/knobs",
+        [float("inf")],
+        "methods.multipath.knobs.0: Infinity must be a finite number, or full",
+    ),
+    "word for a knob": (
+        "pairs/tiny-deen/knobs/sm2",
+        [0.5, "half"],
+        'pairs.tiny-deen.knobs.sm2.1: "half" must be a finite number, or full',
+    ),
+    "variant without a list": (
+        "paper/figures/fig08-ablations/runs/sm2",
+        "bi",
+        'paper.figures.fig08-ablations.runs.sm2: "bi" must be a list of variants, or all',
+    ),
+    "no seed": ("studies/toy/seeds", [], "studies.toy.seeds: is empty; give at least one"),
+    "text for a seed": ("studies/toy/seeds", ["1"], 'studies.toy.seeds.0: "1" is text to YAML'),
+    "split without a size": (
+        "pairs/toy-deen/toy/sizes",
+        {"train": 1, "valid": 1, "test": 1},
+        "pairs.toy-deen.toy.sizes: has train, valid, test; give exactly train, valid, test, align",
+    ),
+    "size of no split": (
+        "pairs/toy-deen/toy/sizes/dev",
+        1,
+        "pairs.toy-deen.toy.sizes: has train, valid, test, aligned, dev; give exactly train, val",
+    ),
+    "name of a pair that is no path": (
+        "pairs/Foo_Bar",
+        VALUES["pairs"]["toy-deen"],
+        "pairs.Foo_Bar: 'Foo_Bar' cannot be a name; use lower case, digits, . and -",
+    ),
+    "name of a study that is no path": (
+        "studies/a b",
+        VALUES["studies"]["toy"],
+        "studies.a b: 'a b' cannot be a name; use lower case, digits, . and -",
+    ),
+    "name of a preset that is no path": (
+        "fidelities/..",
+        {},
+        "fidelities...: '..' cannot be a name; use lower case, digits, . and -",
+    ),
+    "name of a download that is no path": (
+        "pairs/wmt15-deen/downloads/Foo_Bar",
+        VALUES["pairs"]["wmt15-deen"]["downloads"]["commoncrawl"],
+        "pairs.wmt15-deen.downloads.Foo_Bar: 'Foo_Bar' cannot be a name; use lower case",
+    ),
+    "empty section": ("bpe", {}, "bpe: this section is missing or empty"),
+    "section that is a list": ("model", ["toy"], "model: must be a mapping of names to values"),
+    "empty study": ("study", None, "study: this section is missing or empty"),
+    "number for a study": ("study", 3, "study: there is no study '3'; there are toy, tiny"),
+    "empty fidelity": ("fidelity", None, "fidelity: this section is missing or empty"),
+    "list for a fidelity": ("fidelity", ["a"], "fidelity: there is no fidelity preset '['a']'"),
+    "method without variants": (
+        "methods/sm2/variants",
+        None,
+        "methods.sm2.variants: null: input should be an object",
+    ),
+    "number for a method": ("methods/3", {}, "methods.3: there is no method '3'; there are off"),
+    "section that a preset cannot have": (
+        "fidelities/official/study",
+        "toy",
+        "fidelities.official.study: unknown section; a preset has pairs, text,",
+    ),
+    "misspelt section in a preset": (
+        "fidelities/official/trainin",
+        {"dropout": 0.2},
+        "fidelities.official.trainin: unknown section (did you mean training?)",
+    ),
+    "misspelt setting in a preset": (
+        "fidelities/official/training/dropuot",
+        0.2,
+        "fidelities.official.training.dropuot: unknown setting (did you mean dropout?)",
+    ),
+    "preset that is a list": ("fidelities/official", [1], "fidelities.official: must be a mapping"),
+    "preset that is a word": ("fidelities/official", "x", "fidelities.official: must be a mapping"),
+    "preset with an empty section": (
+        "fidelities/official/methods",
+        None,
+        "fidelities.official.methods: this section is missing or empty",
+    ),
     "number for a flag": ("decoding/forbid_eos_before_source_end", 1, "decoding.forbid_eos_"),
     "k below 1": ("methods/waitk/variants/k1/k", 0, "methods.waitk.variants.k1.k: 0: "),
     "γ above 1": ("methods/sm2/knobs", [0.5, 1.5], "methods.sm2.knobs: γ = 1.5 must be above 0"),
@@ -162,6 +268,16 @@ MISTAKES = {
         "methods/sm2/variants/bi-ft/start_from",
         "offline/tri",
         "methods.sm2.variants.bi-ft.start_from: there is no variant of offline 'tri'",
+    ),
+    "start without a variant": (
+        "methods/sm2/variants/bi-ft/start_from",
+        "offline",
+        "methods.sm2.variants.bi-ft.start_from: there is no variant of offline ''; there are uni",
+    ),
+    "start of a variant that no study runs": (
+        "methods/sm2/variants/mine",
+        {"start_from": "offlin/bi"},
+        "methods.sm2.variants.mine.start_from: there is no method 'offlin' (did you mean offline?",
     ),
     "start of another size": (
         "methods/sm2/variants/bi-ft/start_from",
@@ -247,6 +363,65 @@ def test_all_problems_are_told_at_once(values: dict[str, Any], tmp_path: Path) -
     assert {"training.dropout", "methods.waitk.variants.k3.k", "pairs.toy-deen.bpe"} <= set(paths)
 
 
+def test_mistakes_of_every_kind_are_told_in_one_go(values: dict[str, Any], tmp_path: Path) -> None:
+    del values["bpe"]
+    change(values, "methods/waitk/variants/k1/k", 0)
+    change(values, "methods/sm2/knobs", [1.5, 0, 2])
+    change(values, "methods/sm2/variants/bi-ft/start_from", "offline/nope")
+    change(values, "studies/tiny/runs/tiny-deen/offline", ["uni", "bi-small", "bi-big"])
+    change(values, "pairs/toy-deen/training/max_tokens", 2000)
+    change(values, "paper/figures/fig03-bleu-al/split", "tset")
+    change(values, "paper/figures/fig08-ablations/runs/sm2", ["by"])
+    change(values, "fidelities/paper/model/base/ffn", 0)
+    told = problems_of(values, tmp_path)
+    expected = [
+        "bpe: this section is missing or empty",
+        "methods.waitk.variants.k1.k: 0: input should be greater than or equal to 1",
+        "methods.sm2.knobs: γ = 1.5 must be above 0 and at most 1",
+        "methods.sm2.knobs: γ = 0 must be above 0 and at most 1",
+        "methods.sm2.knobs: γ = 2 must be above 0 and at most 1",
+        "methods.sm2.variants.bi-ft.start_from: there is no variant of offline 'nope'",
+        "paper.figures.fig03-bleu-al.split: 'tset' is not possible",
+        "paper.figures.fig08-ablations.runs.sm2: there is no variant of sm2 'by'",
+        "pairs.toy-deen.training: max_tokens 2000 is above batch_tokens or micro_tokens (1280)",
+        "studies.tiny.runs.tiny-deen.sm2: bi-adapter starts from offline/bi, which is not run here",
+        "fidelities.paper.model.base.ffn: 0: input should be greater than or equal to 1",
+    ]
+    assert len(told) == len(expected), "\n".join(told)
+    for line, start in zip(told, expected, strict=True):
+        assert line.startswith(f"  {start}")
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("training/dropout", 2),  # not again for each pair, run or preset
+        ("training/max_tokens", 99999),
+        ("methods/sm2/settings", {"encodr": "bi"}),
+        ("methods/sm2/variants", None),
+        ("methods/sm2", None),
+        ("methods", {}),
+        ("pairs", None),
+        ("study", None),
+        ("pairs/wmt15-deen/splits/valid/0/reader", "sgml"),
+        ("pairs/tiny-deen/knobs/sm2", ["half"]),
+        ("methods/sm2/variants/bi-ft/start_from", "offline/bi-big"),
+    ],
+)
+def test_one_mistake_is_one_problem(
+    path: str, value: Any, values: dict[str, Any], tmp_path: Path
+) -> None:
+    change(values, path, value)
+    assert len(problems_of(values, tmp_path)) == 1
+
+
+def test_broken_entry_does_not_hide_its_variants(values: dict[str, Any], tmp_path: Path) -> None:
+    change(values, "methods/sm2/revision", 0)
+    change(values, "methods/sm2/variants/bi-ft/start_from", "offline/nope")
+    paths = [line.split(":")[0].strip() for line in problems_of(values, tmp_path)]
+    assert paths == ["methods.sm2.revision", "methods.sm2.variants.bi-ft.start_from"]
+
+
 def test_mistake_in_a_fidelity_preset_is_told_there(values: dict[str, Any], tmp_path: Path) -> None:
     change(values, "fidelities/paper/methods/sm2/settings/smooth_mixture", "no")
     told = problems_of(values, tmp_path, fidelity="paper")
@@ -263,7 +438,42 @@ def test_two_pairs_with_one_name_are_told_with_their_lines(tmp_path: Path) -> No
         load_params(path)
 
 
-@pytest.mark.parametrize("text", ["", "- a\n- b\n", "a: [1\n", "\x00", "study: toy\n"])
+def test_key_that_stands_twice_hides_no_other_problem(tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    text = FILE.read_text(encoding="utf-8").replace("  max_words: 250", "  max_words: 0")
+    path.write_text(text + "study: tiny\n", encoding="utf-8")
+    with pytest.raises(SimtError) as caught:
+        load_params(path)
+    paths = [line.split(":")[0].strip() for line in str(caught.value).splitlines()[1:]]
+    assert paths == ["study", "text.max_words"]
+
+
+def test_key_is_text_whatever_yaml_takes_it_for(tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    text = FILE.read_text(encoding="utf-8").replace(
+        "  joint-8k:", "  no: *b\n  2024: *b\n  joint-8k:"
+    )
+    path.write_text(text.replace("joint-toy: {", "joint-toy: &b {"), encoding="utf-8")
+    assert {"no", "2024"} <= load_params(path).bpe.keys()
+
+
+@pytest.mark.parametrize("text", ["&a [*a]", "&a {b: *a}", "{b: &a {c: [*a]}}"])
+def test_alias_inside_itself_is_told_by_its_key(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text(f"text: {text}\n", encoding="utf-8")
+    with pytest.raises(SimtError, match=r"^text(\.b)?(\.c)?: an alias stands inside what it is an"):
+        load_params(path)
+
+
+def test_folder_is_no_params_file(tmp_path: Path) -> None:
+    with pytest.raises(SimtError, match="cannot be read: Is a directory"):
+        load_params(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "- a\n- b\n", "a: [1\n", "\x00", "study: toy\n", "a: 2026-13-01\n", "[a]: b\n"],
+)
 def test_file_that_is_no_params_file_is_an_error_not_a_traceback(text: str, tmp_path: Path) -> None:
     path = tmp_path / "params.yaml"
     path.write_text(text, encoding="utf-8")
