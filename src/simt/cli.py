@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 from simt.atomic import write_json
 from simt.errors import SimtError
+from simt.problems import parse_argument
 from simt.settings import Settings
 
 if TYPE_CHECKING:
+    from simt.params import Params
+
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
@@ -105,12 +108,21 @@ def _add_study_commands(commands: "Commands") -> None:
             )
 
 
-def _plan(options: argparse.Namespace) -> None:
-    from simt.cost import bench_measurements, study_cost
-    from simt.params import load_params
-    from simt.plan import describe_cost, describe_study
+def _params(options: argparse.Namespace) -> "Params":
+    """params.yaml, all of whose figures and tables can be drawn."""
+    from simt.paper import FIGURES, TABLES
+    from simt.params import check_drawings, load_params
 
     params = load_params(options.params, options.study, options.fidelity)
+    check_drawings(params.paper, FIGURES, TABLES)
+    return params
+
+
+def _plan(options: argparse.Namespace) -> None:
+    from simt.cost import bench_measurements, study_cost
+    from simt.plan import describe_cost, describe_study
+
+    params = _params(options)
     if options.cost:
         measured = bench_measurements(params, options.bench) if options.bench else None
         print(describe_cost(study_cost(params, params.study, measured)))
@@ -120,9 +132,8 @@ def _plan(options: argparse.Namespace) -> None:
 
 def _check(options: argparse.Namespace) -> None:
     from simt.check import check_stage
-    from simt.params import load_params
 
-    params = load_params(options.params, options.study, options.fidelity)
+    params = _params(options)
     print(check_stage(params, params.study, options.stage))
 
 
@@ -132,10 +143,9 @@ def _track(options: argparse.Namespace) -> None:
     store = os.environ.get("MLFLOW_TRACKING_URI")
     if options.follow and not store:
         return
-    from simt.params import load_params
     from simt.tracking import follow_study, mirror_study
 
-    params = load_params(options.params, options.study, options.fidelity)
+    params = _params(options)
     here = Path.cwd()
     mirror = (params, params.study, store or f"sqlite:///{here / 'mlflow.db'}", here / "mlruns")
     if options.follow:
@@ -157,31 +167,31 @@ def _has_input_ended(timeout_s: float) -> bool:
 
 
 def _draw(options: argparse.Namespace) -> None:
-    from simt.paper import FIGURES, draw_figure, draw_table
-    from simt.params import load_params
+    from simt.paper import FIGURES, TABLES, draw_figure, draw_table
     from simt.runs import RESULTS
 
-    params = load_params(options.params, options.study, options.fidelity)
+    params = _params(options)
+    if options.name not in (*FIGURES, *TABLES):
+        known = ", ".join((*FIGURES, *TABLES))
+        raise SimtError(f"there is no figure or table {options.name!r}; there are {known}")
     draw = draw_figure if options.name in FIGURES else draw_table
     draw(options.name, params, params.study, RESULTS, options.to, options.with_paper)
 
 
 def _curves(options: argparse.Namespace) -> None:
     from simt.paper.curves import write_curves
-    from simt.params import load_params
     from simt.runs import RESULTS
 
-    params = load_params(options.params, options.study, options.fidelity)
+    params = _params(options)
     write_curves(params, params.study, RESULTS, options.to)
 
 
 def _claims(options: argparse.Namespace) -> None:
     from simt.paper.claims import judge_claims
     from simt.paper.verdicts import as_text, write_ledger
-    from simt.params import load_params
     from simt.runs import RESULTS
 
-    params = load_params(options.params, options.study, options.fidelity)
+    params = _params(options)
     ledger = judge_claims(params, params.study, RESULTS)
     if options.to:
         write_ledger(ledger, options.to)
@@ -191,9 +201,8 @@ def _claims(options: argparse.Namespace) -> None:
 
 def _report(options: argparse.Namespace) -> None:
     from simt.paper.report import write_report
-    from simt.params import load_params
 
-    params = load_params(options.params, options.study, options.fidelity)
+    params = _params(options)
     write_report(params, params.study, options.to)
 
 
@@ -219,7 +228,7 @@ def _fetch(options: argparse.Namespace) -> None:
     from simt.corpus.toy import write_toy_corpus
     from simt.pairs import FetchSettings
 
-    settings = FetchSettings.model_validate_json(options.settings)
+    settings = parse_argument(FetchSettings, options.settings)
     if settings.toy is not None:
         manifest = write_toy_corpus(options.to, settings.toy.seed, settings.toy.sizes)
     else:
@@ -233,7 +242,7 @@ def _prepare(options: argparse.Namespace) -> None:
     from simt.corpus.prepare import prepare
     from simt.pairs import PrepareSettings
 
-    settings = PrepareSettings.model_validate_json(options.settings)
+    settings = parse_argument(PrepareSettings, options.settings)
     prepare(settings, options.origin, options.to, options.processes)
     _finish(options.to, settings)
 
@@ -242,7 +251,7 @@ def _bpe(options: argparse.Namespace) -> None:
     from simt.corpus.bpe import build_bpe
     from simt.pairs import BpeSettings
 
-    settings = BpeSettings.model_validate_json(options.settings)
+    settings = parse_argument(BpeSettings, options.settings)
     build_bpe(settings, options.origin, options.to, options.processes)
     _finish(options.to, settings)
 
@@ -293,7 +302,7 @@ def _train_here(options: argparse.Namespace) -> None:
     from simt.training.signals import ASKS_FOR_RETRY
 
     _use_threads(max(1, options.threads // max(1, options.devices)))
-    settings = RunSettings.model_validate_json(options.settings)
+    settings = parse_argument(RunSettings, options.settings)
     of_torchrun = (int(os.environ.get(key, value)) for key, value in _ALONE.items())
     devices = Devices.connect(*of_torchrun)
     try:
@@ -348,7 +357,7 @@ def _decode(options: argparse.Namespace) -> None:
 
     _take_gpus(1)
     _use_threads(options.threads)
-    settings = PointSettings.model_validate_json(options.settings)
+    settings = parse_argument(PointSettings, options.settings)
     decode_point(settings, options.run, options.corpus, options.to)
     _finish(options.to, settings)
 
@@ -359,7 +368,7 @@ def _confidences(options: argparse.Namespace) -> None:
 
     _take_gpus(1)
     _use_threads(options.threads)
-    settings = PointSettings.model_validate_json(options.settings)
+    settings = parse_argument(PointSettings, options.settings)
     look_at_states(settings, options.run, options.corpus, options.to)
     _finish(options.to, settings)
 
@@ -371,7 +380,7 @@ def _states(options: argparse.Namespace) -> None:
 
     _take_gpus(1)
     _use_threads(options.threads)
-    choice = SentenceChoice.model_validate_json(options.settings)
+    choice = parse_argument(SentenceChoice, options.settings)
     show_states(choice, options.run, options.corpus, options.to)
     _finish(options.to, choice, THEATRE_FILE)
 
@@ -382,7 +391,7 @@ def _score_point(options: argparse.Namespace) -> None:
     from simt.settings import ScoringSettings
 
     _take_gpus(1)
-    settings = ScoringSettings.model_validate_json(options.settings)
+    settings = parse_argument(ScoringSettings, options.settings)
     score_point(
         settings, options.split, options.corpus, options.to, _models(options), options.threads
     )
@@ -400,7 +409,7 @@ def _estimator(options: argparse.Namespace) -> None:
     from simt.settings import EstimatorSettings
 
     _use_threads(options.threads)
-    settings = EstimatorSettings.model_validate_json(options.settings)
+    settings = parse_argument(EstimatorSettings, options.settings)
     make_estimator(settings, options.corpus, options.to)
     _finish(options.to, settings)
 

@@ -6,7 +6,7 @@ Nothing here imports torch: Snakemake reads this at every parse.
 
 import json
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -235,6 +235,21 @@ def load_params(path: Path, study: str | None = None, fidelity: str | None = Non
     problems.raise_if_any(path.name)
     assert params is not None
     return params
+
+
+def check_drawings(paper: Paper, figures: Iterable[str], tables: Iterable[str]) -> None:
+    """Stop unless params.yaml has just the figures and tables that can be drawn."""
+    problems = Problems()
+    for kind, entries, functions in (
+        ("figure", paper.figures, list(figures)),
+        ("table", paper.tables, list(tables)),
+    ):
+        for name in entries:
+            problems.check_name(f"paper.{kind}s.{name}", name, kind, functions)
+        for name in functions:
+            if name not in entries:
+                problems.add(f"paper.{kind}s.{name}", f"missing; the report shows this {kind}")
+    problems.raise_if_any("params.yaml")
 
 
 def _read_yaml(path: Path, problems: Problems) -> Raw:

@@ -109,6 +109,19 @@ class Problems:
             self.add(place, f"{json.dumps(value, default=str)}: {message}")
 
 
+def parse_argument(schema: type[M], text: str) -> M:
+    """The settings that a step is given as its argument --settings."""
+    try:
+        values = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise SimtError(f"--settings is not JSON: {error}; snakemake -n -p shows it") from None
+    problems = Problems()
+    settings = problems.parse(schema, values, "settings")
+    problems.raise_if_any("--settings")
+    assert settings is not None
+    return settings
+
+
 def _findings(schema: type[Settings], raw: Mapping[str, Any]) -> list[ErrorDetails]:
     """All that pydantic finds wrong with ``raw``."""
     try:

@@ -8,7 +8,7 @@ from snakemake.exceptions import WorkflowError
 from simt.check import PAPER_FILES
 from simt.errors import SimtError
 from simt.paper import FIGURES, TABLES
-from simt.params import load_params
+from simt.params import check_drawings, load_params
 from simt.resources import CORPUS, DECODING, ESTIMATOR, SCORING, TRAINING, Jobs
 from simt.runs import (
     SETTINGS_FILE,
@@ -33,6 +33,7 @@ try:
     PARAMS = load_params(
         Path("params.yaml"), config.get("study"), config.get("fidelity")
     )
+    check_drawings(PARAMS.paper, FIGURES, TABLES)
 except SimtError as error:
     raise WorkflowError(str(error)) from None
 STUDY = PARAMS.studies[PARAMS.study]

@@ -26,6 +26,7 @@ from simt.corpus.bpe import encode_splits, learn_codes
 from simt.corpus.ids import EncodedSplit
 from simt.corpus.prepare import prepare
 from simt.corpus.toy import write_toy_corpus
+from simt.errors import SimtError
 from simt.pairs import AlignedPart, BpeSettings, Part, PrepareSettings, Splits, TextSettings
 
 _SEED = 0
@@ -39,6 +40,8 @@ def bench_corpus(pairs: int, folder: Path, processes: int) -> list[dict[str, Any
 
     The text is that of the toy grammar, with so many training pairs.
     """
+    if pairs < 1:
+        raise SimtError(f"--pairs {pairs}: give 1 or more")
     raw, text, bpe = (folder / name for name in ("raw", "text", "bpe"))
     for made in (raw, text, bpe):
         made.mkdir(parents=True, exist_ok=True)
