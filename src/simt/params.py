@@ -7,7 +7,7 @@ Nothing here imports torch: Snakemake reads this at every parse.
 import json
 import re
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -118,6 +118,7 @@ class Variant(Settings):
     start_from: str | None = None  # method/variant
     updates_share: Share = 1.0  # of the pair's updates
     peak_lr_share: Share = 1.0  # of the pair's peak learning rate
+    training: Raw = {}
     knobs: tuple[Knob, ...] | None = None
     settings: Raw = {}
 
@@ -178,10 +179,11 @@ class Layers:
         """The training settings of a run, merged."""
         merged = self.common_training(pair, method)
         recipe = self.methods[method].variants[variant]
-        return merged | {
+        shares = {
             "updates": max(1, round(merged["updates"] * recipe.updates_share)),
             "peak_lr": merged["peak_lr"] * recipe.peak_lr_share,
         }
+        return merged | shares | recipe.training
 
     def method_settings(self, pair: str, method: str, variant: str) -> Raw:
         """The method's own settings of a run, merged."""
@@ -213,6 +215,7 @@ class Params(Layers):
     decoding: DecodingSettings
     scoring: ScoringSettings
     paper: Paper
+    presets: Mapping[str, "Params"] = field(default_factory=dict)  # the same under each fidelity
 
     def comet_models(self, pair: str) -> tuple[str, ...]:
         """The COMET models of a pair."""
@@ -231,10 +234,9 @@ def load_params(path: Path, study: str | None = None, fidelity: str | None = Non
     raw = _read_yaml(path, problems)
     raw |= {"study": study} if study is not None else {}
     raw |= {"fidelity": fidelity} if fidelity is not None else {}
-    params = _resolve(raw, problems)
+    presets = _resolve(raw, problems)
     problems.raise_if_any(path.name)
-    assert params is not None
-    return params
+    return replace(presets[raw["fidelity"]], presets=presets)
 
 
 def check_drawings(paper: Paper, figures: Iterable[str], tables: Iterable[str]) -> None:
@@ -304,8 +306,8 @@ SECTIONS = ("study", "fidelity", "studies", *LAYERED, "fidelities")
 _MISSING = "this section is missing or empty"
 
 
-def _resolve(raw: Raw, problems: Problems) -> Params | None:
-    """Params from plain values, or None with every problem noted."""
+def _resolve(raw: Raw, problems: Problems) -> dict[str, Params]:
+    """Params under each preset, from plain values, as far as no problem was noted."""
     for key in raw:
         if key not in SECTIONS:
             problems.unknown(key, "section", "params.yaml", SECTIONS)
@@ -314,7 +316,7 @@ def _resolve(raw: Raw, problems: Problems) -> Params | None:
     if presets and not problems.are_at("fidelity"):
         problems.check_name("fidelity", raw["fidelity"], "fidelity preset", presets)
     laid_over = {name: _with_preset(raw, base, name, problems) for name in presets}
-    return None if problems.found else laid_over[raw["fidelity"]]
+    return {name: replace(one, fidelity=name) for name, one in laid_over.items() if one}
 
 
 def _with_preset(raw: Raw, base: Params | None, name: str, problems: Problems) -> Params | None:
@@ -472,6 +474,7 @@ class _Checker:
         """A variant's settings and knobs, and that what it starts from exists."""
         schema = METHOD_SETTINGS[method]
         self._check_knobs(f"{path}.knobs", schema, variant.knobs or ())
+        self.problems.check_values(TrainingSettings, variant.training, f"{path}.training")
         known = [key for key in (*schema.model_fields, *Variant.model_fields) if key != "settings"]
         for key in variant.settings:
             if key not in known:

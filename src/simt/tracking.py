@@ -26,7 +26,7 @@ from simt.errors import SimtError
 from simt.instances import INSTANCES_FILE
 from simt.params import Params
 from simt.record import RunRecord, State, file_digest, point_file, points_table, read_record
-from simt.runs import RESULTS, Run, study_runs
+from simt.runs import RESULTS, Run, run_settings, study_runs
 
 METRICS_A_CALL = 1000  # MLflow takes no more
 POLL_S = 5.0
@@ -217,6 +217,7 @@ class _Mirror:
     def _create_run(self, name: str, record: RunRecord) -> _Entry:
         run = record.run
         tags = {
+            "fidelity": self._fidelity(record),
             "is_current": "yes",
             "mlflow.parentRunId": self.entries[_group_name(run)].id,
             "revision": str(record.settings["revision"]),
@@ -224,6 +225,15 @@ class _Mirror:
         return self._create(
             name, f"{run.method} {run.variant} seed{run.seed}", _start_ms(record), tags
         )
+
+    def _fidelity(self, record: RunRecord) -> str:
+        """The presets under which the run has the settings that it was made with."""
+        names = [
+            name
+            for name, params in self.params.presets.items()
+            if json.loads(run_settings(params, record.run).as_json()) == record.settings
+        ]
+        return ", ".join(names) or "none of today's"
 
     def _send_numbers(self, entry: _Entry, record: RunRecord) -> None:
         """Rows, points and their files, as far as they are not known to be complete."""
@@ -287,7 +297,7 @@ class _Mirror:
     # --- calls ----------------------------------------------------------------------------------
 
     def _create(self, name: str, shown: str, start_ms: int, tags: dict[str, str]) -> _Entry:
-        tags = {**tags, "fidelity": self.params.fidelity, "simt.name": name}
+        tags = {**tags, "simt.name": name}
         run = self.client.create_run(self.experiment, start_ms, tags, run_name=shown)
         self.entries[name] = _Entry.of(run)
         return self.entries[name]

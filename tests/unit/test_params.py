@@ -82,6 +82,15 @@ def test_fine_tuning_gets_its_share_of_the_updates() -> None:
     assert (training["updates"], training["peak_lr"]) == (25000, pytest.approx(1e-4))
 
 
+def test_variant_has_training_settings_of_its_own() -> None:
+    params = load_params(FILE)
+    stops = [
+        params.training_settings("wmt15-deen", "sm2", variant)["early_stop_validations"]
+        for variant in ("bi-ft", "bi-adapter", "bi")
+    ]
+    assert stops == [5, 5, 0]
+
+
 def test_official_fidelity_is_laid_over_settings_and_variants() -> None:
     params = load_params(FILE, fidelity="official")
     merged = params.method_settings("wmt15-deen", "sm2", "bi-p")
