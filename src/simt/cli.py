@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from simt.atomic import write_json
 from simt.errors import SimtError
@@ -279,7 +279,10 @@ def _train(options: argparse.Namespace) -> None:
     from simt.runs import SETTINGS_FILE, read_settings
     from simt.training.lock import only_one
 
-    if "RANK" in os.environ:  # torchrun has started this process
+    if _LAUNCHER in os.environ:  # this is one of several processes
+        from simt.training.launch import die_with
+
+        die_with(int(os.environ[_LAUNCHER]))
         _train_here(options)
         return
     _take_gpus(options.devices)
@@ -289,7 +292,7 @@ def _train(options: argparse.Namespace) -> None:
             print("simt: the other process has trained this run", file=sys.stderr)
             shutil.rmtree(options.to / "work")
         elif options.devices > 1:
-            _start_again_with_torchrun(options.devices)
+            _train_on_devices(options)
         else:
             _train_here(options)
 
@@ -310,7 +313,8 @@ def _train_here(options: argparse.Namespace) -> None:
             settings, options.corpus, options.start, options.to, devices, options.checkpoint_minutes
         )
     except TrainingStopped as stopped:
-        print(f"simt: {stopped}; the same command goes on from there", file=sys.stderr)
+        if devices.is_first:
+            print(f"simt: {stopped}; the same command goes on from there", file=sys.stderr)
         sys.exit(ASKS_FOR_RETRY)
     if devices.is_first:
         _finish(options.to, settings)
@@ -318,12 +322,17 @@ def _train_here(options: argparse.Namespace) -> None:
 
 
 _ALONE = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}
+_LAUNCHER = "SIMT_LAUNCHER"
 
 
-def _start_again_with_torchrun(devices: int) -> NoReturn:
-    """Become torchrun, which starts this same command once for each device of this machine."""
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--no-python"]
-    os.execv(sys.executable, [*torchrun, f"--nproc-per-node={devices}", *sys.argv])
+def _train_on_devices(options: argparse.Namespace) -> None:
+    """Start this same command once for each device of this machine."""
+    from simt.training.launch import run_on_devices
+
+    os.environ[_LAUNCHER] = str(os.getpid())
+    code = run_on_devices(options.devices, sys.argv)
+    if code and (options.to / "work").exists():  # a request to stop may come after the last update
+        sys.exit(code)
 
 
 # --- points -------------------------------------------------------------------------------------

@@ -24,8 +24,7 @@ def gpus_here() -> list[str]:
 def claim_gpus(wanted: int) -> list[str]:
     """GPUs that no other job of this user has; where too few are free, some are shared.
 
-    The kernel gives them back whenever this process ends, and a program that this process becomes
-    by ``exec`` keeps them.
+    The kernel gives them back whenever this process ends.
     """
     gpus = gpus_here()
     free: list[str] = []

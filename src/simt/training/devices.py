@@ -6,14 +6,16 @@ on ``forward``, which no method here goes through.
 """
 
 import resource
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+
+from simt.errors import SimtError
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ class Devices:
         if self.world == 1:
             return values
         tensor = torch.tensor(values, dtype=torch.float64, device=self.device)
-        dist.all_reduce(tensor)
+        with _exchange():
+            dist.all_reduce(tensor)
         return [float(value) for value in tensor]
 
     def sum_by_name(self, values: Mapping[str, Tensor | float]) -> dict[str, float]:
@@ -60,7 +63,8 @@ class Devices:
         if self.world == 1:
             return mine
         everyones: list[dict[str, float]] = [{} for _ in range(self.world)]
-        dist.all_gather_object(everyones, mine)
+        with _exchange():
+            dist.all_gather_object(everyones, mine)
         names = dict.fromkeys(name for theirs in everyones for name in theirs)
         return {name: sum(theirs.get(name, 0.0) for theirs in everyones) for name in names}
 
@@ -76,7 +80,8 @@ class Devices:
             return
         gradients = list(_gradients(model))
         flat = torch.cat([gradient.flatten() for gradient in gradients])
-        dist.all_reduce(flat)
+        with _exchange():
+            dist.all_reduce(flat)
         start = 0
         for gradient in gradients:
             gradient.copy_(flat[start : start + gradient.numel()].view_as(gradient))
@@ -85,7 +90,17 @@ class Devices:
     def wait_for_all(self) -> None:
         """Go on when every process has come here."""
         if self.world > 1:
-            dist.barrier()
+            with _exchange():
+                dist.barrier()
+
+
+@contextmanager
+def _exchange() -> Iterator[None]:
+    """A block that every process must come to; one that has ended has said why itself."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise SimtError(f"a process of this training has lost the others: {error}") from error
 
 
 def _gradients(model: nn.Module) -> Iterable[Tensor]:

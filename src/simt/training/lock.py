@@ -18,14 +18,12 @@ _NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)  # on some file syste
 def only_one(path: Path) -> Iterator[bool]:
     """Inside the block there is no other process in one on ``path``; says whether one was.
 
-    The kernel gives the lock back whenever its process ends, and a program that this process
-    becomes by ``exec`` keeps it.
+    The kernel gives the lock back whenever its process ends.
     """
     has_waited = False
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a") as stream:
-            os.set_inheritable(stream.fileno(), True)
             has_waited |= _lock(stream.fileno(), path)
             if _is_still(path, stream.fileno()):
                 yield has_waited

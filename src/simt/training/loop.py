@@ -160,6 +160,7 @@ class Training:
     def _stop_for_numbers(self, update: int, rate: float, loss: float, norm: float) -> None:
         """Keep the last good state, and say where it went wrong."""
         self._save()
+        self.devices.wait_for_all()  # whoever ends first has the others ended
         position = self.position
         raise SimtError(
             f"{self.name}: loss {loss} and gradient norm {norm} at update {update}, learning rate "
@@ -237,6 +238,7 @@ class Training:
         if is_snapshot or is_time or must_stop:
             self._save()
         if must_stop and not self.position.is_final:
+            self.devices.wait_for_all()  # whoever ends first has the others ended
             raise TrainingStopped(f"{self.name}: saved after update {self.position.update}")
 
     def _save(self) -> None:

@@ -131,21 +131,59 @@ def test_finished_training_does_not_train_again(encoded: Path, tmp_path: Path) -
     assert torch.equal(first["scores"], again["scores"])
 
 
+class IsAskedToStop(Counter):
+    """Gets a signal during update 5."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+    def loss(self, batch: Batch, update: int, generator: torch.Generator) -> Loss:
+        if update == 5:
+            os.kill(os.getpid(), self.number)
+        return super().loss(batch, update, generator)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
 def test_request_to_stop_saves_after_the_update_and_goes_on_from_there(
     number: int, encoded: Path, tmp_path: Path
 ) -> None:
-    class IsAskedToStop(Counter):
-        def loss(self, batch: Batch, update: int, generator: torch.Generator) -> Loss:
-            if update == 5:
-                os.kill(os.getpid(), number)
-            return super().loss(batch, update, generator)
-
     with pytest.raises(TrainingStopped, match="saved after update 5"):
-        training(encoded, tmp_path / "stopped", IsAskedToStop()).run()
+        training(encoded, tmp_path / "stopped", IsAskedToStop(number)).run()
     resumed = training(encoded, tmp_path / "stopped", DiesAt(5)).run()
     undisturbed = training(encoded, tmp_path / "whole").run()
     assert torch.equal(resumed["scores"], undisturbed["scores"])
+
+
+class Diverges(Counter):
+    """Its loss is no number at update 7."""
+
+    def __init__(self, bad: float) -> None:
+        super().__init__()
+        self.bad = bad
+
+    def loss(self, batch: Batch, update: int, generator: torch.Generator) -> Loss:
+        loss = super().loss(batch, update, generator)
+        return replace(loss, total=loss.total * self.bad) if update == 7 else loss
+
+
+@pytest.mark.parametrize(
+    ("model", "saved"), [(IsAskedToStop(signal.SIGTERM), 5), (Diverges(math.nan), 6)]
+)
+def test_processes_wait_until_the_last_state_is_saved(
+    model: Counter, saved: int, encoded: Path, tmp_path: Path
+) -> None:
+    there: list[bool] = []
+
+    class Watched(Devices):
+        def wait_for_all(self) -> None:
+            there.append((tmp_path / "checkpoints" / f"update-{saved}.pt").exists())
+
+    stopped = training(encoded, tmp_path, model)
+    stopped.devices = Watched(rank=0, world=1, device=torch.device("cpu"))
+    with pytest.raises((TrainingStopped, SimtError)):
+        stopped.run()
+    assert there[-1]
 
 
 def test_handlers_of_signals_are_put_back(encoded: Path, tmp_path: Path) -> None:
@@ -158,13 +196,8 @@ def test_handlers_of_signals_are_put_back(encoded: Path, tmp_path: Path) -> None
 def test_loss_that_is_no_number_stops_and_keeps_the_last_good_state(
     bad: float, encoded: Path, tmp_path: Path
 ) -> None:
-    class Diverges(Counter):
-        def loss(self, batch: Batch, update: int, generator: torch.Generator) -> Loss:
-            loss = super().loss(batch, update, generator)
-            return replace(loss, total=loss.total * bad) if update == 7 else loss
-
     with pytest.raises(SimtError, match=r"at update 7, learning rate .*, epoch 0, batch 6 \(train"):
-        training(encoded, tmp_path, Diverges()).run()
+        training(encoded, tmp_path, Diverges(bad)).run()
     kept = load_tensors(tmp_path / "checkpoints" / "update-6.pt")
     assert kept["model"]["scores"].isfinite().all()
 

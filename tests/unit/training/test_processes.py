@@ -1,6 +1,7 @@
 """Trainings as processes: killed, asked to stop, and several at once."""
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -27,9 +28,9 @@ def settings_of(method: str, variant: str, **training: Any) -> RunSettings:
     return RunSettings.of(settings.model_dump(mode="json") | {"training": changed})
 
 
-def command(settings: RunSettings, encoded: Path, to: Path) -> list[str]:
+def command(settings: RunSettings, encoded: Path, to: Path, devices: int = 1) -> list[str]:
     options = ["--settings", settings.as_json(), "--corpus", str(encoded), "--to", str(to)]
-    return [str(BIN / "simt"), "train", *options]
+    return [str(BIN / "simt"), "train", *options, "--devices", str(devices)]
 
 
 def train(settings: RunSettings, encoded: Path, to: Path) -> None:
@@ -70,19 +71,75 @@ def test_training_killed_at_random_moments_ends_with_the_same_bits(
     assert left == ["history.jsonl", "model.pt", "run.json", "settings.json"]
 
 
-def test_training_asked_to_stop_asks_for_a_retry_and_goes_on(encoded: Path, tmp_path: Path) -> None:
+def start_at_length(encoded: Path, to: Path, devices: int) -> subprocess.Popen[str]:
+    """A training that is at work, and will not be done soon."""
     settings = settings_of("waitk", "k3", updates=4000, snapshot_every_updates=500)
     process = subprocess.Popen(
-        command(settings, encoded, tmp_path), stderr=subprocess.PIPE, text=True
+        command(settings, encoded, to, devices), stderr=subprocess.PIPE, text=True
     )
-    while process.poll() is None and updates_begun(tmp_path) < 2:
+    while process.poll() is None and updates_begun(to) < 2:
         time.sleep(0.01)
-    process.terminate()
+    return process
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
+def test_training_asked_to_stop_asks_for_a_retry_and_goes_on(
+    number: signal.Signals, devices: int, encoded: Path, tmp_path: Path
+) -> None:
+    process = start_at_length(encoded, tmp_path, devices)
+    process.send_signal(number)
     said = process.communicate()[1]
     assert process.returncode == 75, said
-    assert "the same command goes on from there" in said
+    assert said.count("the same command goes on from there") == 1
+    assert "Traceback" not in said
     assert not (tmp_path / "model.pt").exists()
     assert list(tmp_path.glob("work/*/checkpoints/update-*.pt"))
+
+
+def children(process: int) -> list[int]:
+    return [
+        int(one) for one in Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    ]
+
+
+def is_alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().split()[2] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_processes_of_a_training_end_with_the_one_that_started_them(
+    encoded: Path, tmp_path: Path
+) -> None:
+    process = start_at_length(encoded, tmp_path, devices=2)
+    workers = children(process.pid)
+    process.kill()
+    process.communicate()
+    time.sleep(1)
+    assert len(workers) == 2
+    assert not [worker for worker in workers if is_alive(worker)]
+
+
+def test_training_whose_process_is_killed_says_so(encoded: Path, tmp_path: Path) -> None:
+    process = start_at_length(encoded, tmp_path, devices=2)
+    os.kill(children(process.pid)[1], signal.SIGKILL)
+    said = process.communicate()[1]
+    assert process.returncode == 1
+    assert "process 1 of 2 was ended by SIGKILL" in said
+    assert "Traceback" not in said
+
+
+def test_error_of_several_processes_is_a_message_not_a_traceback(
+    encoded: Path, tmp_path: Path
+) -> None:
+    settings = settings_of("waitk", "k3", updates=20, peak_lr=1e30)
+    failed = command(settings, encoded, tmp_path, devices=2)
+    done = subprocess.run(failed, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "Lower training.peak_lr" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_second_training_of_a_run_waits_for_the_first_and_leaves_its_results(
@@ -113,7 +170,7 @@ def test_two_processes_have_the_loss_curve_of_one(
 ) -> None:
     settings = settings_of(method, variant, updates=10, batch_tokens=800, micro_tokens=200)
     train(settings, encoded, tmp_path / "one")
-    both = [*command(settings, encoded, tmp_path / "two"), "--devices", "2"]
+    both = command(settings, encoded, tmp_path / "two", devices=2)
     done = subprocess.run(both, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert curve(tmp_path / "two") == pytest.approx(curve(tmp_path / "one"), rel=1e-4)
