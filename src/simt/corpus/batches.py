@@ -25,6 +25,11 @@ Indices = npt.NDArray[np.int32]
 # little enough that the arrays of one window do not count.
 _WINDOW = 2**17
 
+# A batch of more sentences has a multiple of so many. Cut into 2, 4, 8 or 16 micro-batches, its
+# last one, with the longest sentences, then has no more of them than the others; otherwise there
+# would often be one micro-batch more, and one of the devices would have to do it.
+_EVEN = 16
+
 
 @dataclass(frozen=True)
 class NumpyBatch:
@@ -165,7 +170,7 @@ def _permutation(random: np.random.Philox, count: int) -> Indices:
 
 
 def _cut(sizes: npt.NDArray[np.int64], budget: int) -> npt.NDArray[np.int64]:
-    """Where batches of sorted sizes end, each as large as the budget allows."""
+    """Where batches of sorted sizes end, each as large as the budget and ``_EVEN`` allow."""
     ends, start = [], 0
     while start < len(sizes):
         # With sorted sizes, the count of sizes[start:end] grows with end: bisect.
@@ -176,6 +181,8 @@ def _cut(sizes: npt.NDArray[np.int64], budget: int) -> npt.NDArray[np.int64]:
                 low = middle
             else:
                 high = middle - 1
+        if low - start > _EVEN and low < len(sizes):  # the rest is not worth one batch more
+            low -= (low - start) % _EVEN
         ends.append(low)
         start = low
     return np.array(ends, np.int64)

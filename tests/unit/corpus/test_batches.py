@@ -28,6 +28,7 @@ def split_of(lengths: Lengths) -> EncodedSplit:
 
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=80)
+SHORT = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=200)
 TOKENS = st.integers(30, 200)
 
 
@@ -83,6 +84,17 @@ def test_epoch_keeps_to_the_budget(lengths: Lengths, tokens: int) -> None:
 def test_epoch_fills_the_budget() -> None:
     # 12 sentences of 5 tokens, 4 of them count 20.
     assert [len(batch) for batch in as_lists(plan_of([(5, 3)] * 12, 20, 5), 0)] == [4, 4, 4]
+
+
+@given(SHORT, TOKENS)
+def test_epoch_has_short_sentences_exactly_once(lengths: Lengths, tokens: int) -> None:
+    assert sorted(chain(*as_lists(plan_of(lengths, tokens), 0))) == list(range(len(lengths)))
+
+
+def test_epoch_has_sixteens_of_sentences_where_more_fit() -> None:
+    # 20 sentences of 5 tokens count 100; of the last 20, none has to wait for another batch.
+    sizes = [len(batch) for batch in as_lists(plan_of([(5, 3)] * 52, 100, 5), 0)]
+    assert sorted(sizes) == [16, 16, 20]
 
 
 def test_epoch_puts_sentences_of_like_length_together() -> None:
@@ -192,6 +204,15 @@ def test_micro_batches_keep_to_their_budget(
 def test_micro_batches_are_no_more_than_needed() -> None:
     plan = plan_of([(10, 10)] * 8, 80)
     assert [len(micro) for micro in plan.micro_batches(0, 0, micro_tokens=40)] == [4, 4]
+
+
+def test_micro_batches_of_a_full_batch_are_as_many_as_fit_into_it() -> None:
+    # 40 sentences of 10 tokens count 400 and make 4 parts of 100. But 57 of 7 tokens, which count
+    # 399, would make 5: of 4, one would have 15 of them, which count 105.
+    lengths = [(n % 10 + 1, 1) for n in range(2000)]
+    plan = plan_of(lengths, 400, max_tokens=10)
+    parts = [len(plan.micro_batches(0, index, 100)) for index in range(len(plan.epoch(0)))]
+    assert sum(count > 4 for count in parts) <= 1  # the last batch of the window
 
 
 def test_micro_batches_too_small_for_a_sentence_are_an_error() -> None:
