@@ -32,6 +32,16 @@ def atomic_file(path: Path, mode: str = "w", **options: Any) -> Iterator[IO[Any]
         raise
 
 
+def clear_leftovers(*folders: Path) -> None:
+    """Take away what processes left that were killed while they wrote.
+
+    Only for folders that nobody else writes to.
+    """
+    for folder in folders:
+        for path in folder.glob(".*.tmp"):
+            path.unlink()
+
+
 def write_json(path: Path, values: Any) -> None:
     """Write plain values for people and programs to read, whole or not at all."""
     with atomic_file(path) as stream:

@@ -4,6 +4,7 @@ The heavy imports stand inside the commands, so that `simt plan` does not wait f
 """
 
 import argparse
+import errno
 import json
 import os
 import shutil
@@ -36,6 +37,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:  # `simt plan | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        # A write that fails does not say where.
+        where = error.filename or getattr(options, "to", None) or Path.cwd()
+        print(
+            f"simt: cannot write {where}: {error.strerror}. What was complete before is intact: "
+            "free some space and start the same command again.",
+            file=sys.stderr,
+        )
+        return 1
     return 0
 
 

@@ -29,6 +29,7 @@ from simt.training.history import History, Interval
 from simt.training.schedule import learning_rate
 from simt.training.signals import StopRequest
 
+CHECKPOINTS, SNAPSHOTS = "checkpoints", "snapshots"  # folders of what a training needs to go on
 HISTORY_ROWS = 500  # at most about so many a training
 
 
@@ -83,8 +84,8 @@ class Training:
         self.corpus = corpus
         self.devices = devices
         self.checkpoint_seconds = checkpoint_minutes * 60
-        self.checkpoints = Checkpoints(work / "checkpoints", _say)
-        self.snapshots = Snapshots(work / "snapshots", settings.average_snapshots)
+        self.checkpoints = Checkpoints(work / CHECKPOINTS, _say)
+        self.snapshots = Snapshots(work / SNAPSHOTS, settings.average_snapshots)
         self.history = History(work / "history.jsonl")
         self.optimiser = _adam(self.model, settings)
         self.generator = torch.Generator()

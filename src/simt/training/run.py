@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from simt.atomic import atomic_file, write_json
+from simt.atomic import atomic_file, clear_leftovers, write_json
 from simt.corpus.bpe import open_vocabularies
 from simt.corpus.ids import EncodedSplit
 from simt.errors import SimtError
@@ -23,7 +23,7 @@ from simt.settings import RunSettings
 from simt.training.checkpoint import load_tensors, save_tensors
 from simt.training.corpus import TrainingCorpus
 from simt.training.devices import Devices
-from simt.training.loop import Objective, Training, TrainingStopped
+from simt.training.loop import CHECKPOINTS, SNAPSHOTS, Objective, Training, TrainingStopped
 
 MODEL_FILE = "model.pt"
 
@@ -45,31 +45,38 @@ def train_run(
     """
     started = time.time()
     work = work_folder(settings, to)
-    with _noted_failure(work):
+    note = work / FAILURE_FILE
+    if devices.is_first:
+        note.unlink(missing_ok=True)
+        clear_leftovers(to, work, work / CHECKPOINTS, work / SNAPSHOTS)
+    devices.wait_for_all()  # no process can fail before the old note is gone
+    with _noted_failure(note):
         training = open_training(settings, corpus, start, work, devices, checkpoint_minutes)
         weights = training.run()
         training.model.load_state_dict(weights)
         validation = training.validation_losses()
-    if devices.is_first:
-        save_tensors(to / MODEL_FILE, weights)
-        with atomic_file(to / HISTORY_FILE, "wb") as stream:
-            stream.write((work / HISTORY_FILE).read_bytes())
-        report = _report(settings, training, validation, time.time() - started)
-        write_json(to / "run.json", report)
+        if devices.is_first:
+            save_tensors(to / MODEL_FILE, weights)
+            with atomic_file(to / HISTORY_FILE, "wb") as stream:
+                stream.write((work / HISTORY_FILE).read_bytes())
+            report = _report(settings, training, validation, time.time() - started)
+            write_json(to / "run.json", report)
 
 
 @contextmanager
-def _noted_failure(work: Path) -> Iterator[None]:
-    """Leave a note of what went wrong, for whoever shows the run; to be stopped is no failure."""
-    note = work / FAILURE_FILE
-    note.unlink(missing_ok=True)
+def _noted_failure(note: Path) -> Iterator[None]:
+    """Leave a note of what went wrong, for whoever shows the run; to be stopped is no failure.
+
+    A process that fails because another has failed leaves the other's note.
+    """
     try:
         yield
     except TrainingStopped:
         raise
     except Exception as error:
         with suppress(OSError):  # a full disk takes no note either
-            write_json(note, {"why": str(error) or type(error).__name__})
+            if not note.exists():
+                write_json(note, {"why": str(error) or type(error).__name__})
         raise
 
 

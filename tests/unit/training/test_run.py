@@ -1,0 +1,99 @@
+"""What a run leaves behind when it fails, and what it takes away when it goes on."""
+
+import errno
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from simt.cli import main
+from simt.params import load_params
+from simt.record import work_folder
+from simt.runs import Run, run_settings
+from simt.settings import RunSettings
+from simt.training import run
+from simt.training.devices import Devices
+from simt.training.history import History
+
+PARAMS = load_params(Path(__file__).parents[3] / "params.yaml", "tiny")
+ALONE = Devices(rank=0, world=1, device=torch.device("cpu"))
+
+
+def short_settings() -> RunSettings:
+    settings = run_settings(PARAMS, Run("tiny-deen", "offline", "bi", 1))
+    changed = settings.training.model_dump(mode="json") | {"updates": 2}
+    return RunSettings.of(settings.model_dump(mode="json") | {"training": changed})
+
+
+def train(encoded: Path, to: Path, devices: Devices = ALONE) -> None:
+    run.train_run(short_settings(), encoded, None, to, devices, checkpoint_minutes=10)
+
+
+def why(to: Path) -> str:
+    note = work_folder(short_settings(), to) / "failure.json"
+    return str(json.loads(note.read_text())["why"])
+
+
+def disk_is_full(*_: Any, **__: Any) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("writes", ["save_tensors", "atomic_file", "_report"])
+def test_failure_to_write_the_result_is_noted(
+    writes: str, encoded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, writes, disk_is_full)
+    with pytest.raises(OSError, match="No space left"):
+        train(encoded, tmp_path)
+    assert "No space left on device" in why(tmp_path)
+
+
+def test_failure_that_follows_from_another_does_not_change_its_note(
+    encoded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = work_folder(short_settings(), tmp_path)
+    work.mkdir(parents=True)
+    (work / "failure.json").write_text('{"why": "the first process has no space left"}')
+    monkeypatch.setattr(run, "open_training", disk_is_full)
+    with pytest.raises(OSError, match="No space left"):
+        train(encoded, tmp_path, Devices(rank=1, world=1, device=torch.device("cpu")))
+    assert why(tmp_path) == "the first process has no space left"
+
+
+def test_note_of_an_earlier_failure_is_gone_after_a_training(encoded: Path, tmp_path: Path) -> None:
+    work = work_folder(short_settings(), tmp_path)
+    work.mkdir(parents=True)
+    (work / "failure.json").write_text('{"why": "the power went off"}')
+    train(encoded, tmp_path)
+    assert not (work / "failure.json").exists()
+
+
+def test_leftovers_of_a_killed_save_are_taken_away(encoded: Path, tmp_path: Path) -> None:
+    work = work_folder(short_settings(), tmp_path)
+    left = [
+        work / "checkpoints" / ".update-1.pt.x1y2.tmp",
+        work / "snapshots" / ".update-1.pt.x3y4.tmp",
+        work / ".history.jsonl.x5y6.tmp",
+        tmp_path / ".model.pt.x7y8.tmp",
+    ]
+    for path in left:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"half of it")
+    train(encoded, tmp_path)
+    assert not [path for path in left if path.exists()]
+
+
+def test_full_disk_is_a_message_not_a_traceback(
+    encoded: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(History, "add", disk_is_full)
+    options = ["--settings", short_settings().as_json(), "--corpus", str(encoded)]
+    assert main(["train", *options, "--to", str(tmp_path)]) == 1
+    assert f"simt: cannot write {tmp_path}: No space left on device. What" in (
+        capsys.readouterr().err
+    )
