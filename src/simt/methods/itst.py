@@ -122,19 +122,19 @@ class TransportAttention(CrossAttention):
 
 
 class TransportLayer(DecoderLayer):
-    """A decoder layer that can say what it transported."""
+    """A decoder layer that also says what it transported."""
 
     def make_cross_attention(self, size: ModelSettings) -> CrossAttention:
         return TransportAttention(size.width, size.heads)
 
-    def with_transport(
+    def forward(  # type: ignore[override]
         self,
         x_BND: Tensor,
         memory_BMD: Tensor,
         self_mask: Tensor | None,
         cross_mask: Tensor | None,
-        cache: LayerCache | None,
-        threshold: float | None,
+        cache: LayerCache | None = None,
+        threshold: float | None = None,
     ) -> tuple[Tensor, Tensor]:
         x_BND = self.attend_to_self(x_BND, self_mask, self_mask is None, cache)
         attention = cast(TransportAttention, self.cross_attention)
@@ -151,9 +151,21 @@ class ItstModel(Transformer):
 
     decoder_layer: ClassVar[type[DecoderLayer]] = TransportLayer
 
+    def decode_embedded(
+        self,
+        embedded_BND: Tensor,
+        memory_BMD: Tensor,
+        cross_mask: Tensor | None,
+        self_mask: Tensor | None = None,
+        cache: DecoderCache | None = None,
+    ) -> Tensor:
+        return self.decode_with_transport(
+            embedded_BND, memory_BMD, cross_mask, self_mask, None, cache
+        )[0]
+
     def decode_with_transport(
         self,
-        decoder_input_BN: Tensor,
+        embedded_BND: Tensor,
         memory_BMD: Tensor,
         cross_mask: Tensor | None,
         self_mask: Tensor | None,
@@ -161,13 +173,11 @@ class ItstModel(Transformer):
         cache: DecoderCache | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Top states (B, N, D) and the transport of all layers (B, L, N, M)."""
-        x_BND = self.dropout(self.embed_target(decoder_input_BN, cache))
+        x_BND: Tensor = self.dropout(embedded_BND)
         calls = self.layer_calls(x_BND.shape[1], self_mask, cross_mask, cache)
         transports = []
         for layer, call in zip(self.decoder_layers, calls, strict=True):
-            x_BND, transport_BNM = cast(TransportLayer, layer).with_transport(
-                x_BND, memory_BMD, *call, threshold
-            )
+            x_BND, transport_BNM = layer(x_BND, memory_BMD, *call, threshold)
             transports.append(transport_BNM)
         if cache is not None:
             transports[:-1] = [take_rows(each, cache.asked_BQ) for each in transports[:-1]]
@@ -260,8 +270,9 @@ class TransportPolicy:
 
     def step(self, memory_BJD: Tensor, state: State) -> Step:
         mask = key_mask(state.read_B, memory_BJD.shape[1])
+        embedded_BND = self.model.embed_target(state.decoder_input_BN, state.cache)
         states_BND, transport_BLNJ = self.model.decode_with_transport(
-            state.decoder_input_BN, memory_BJD, mask, None, threshold=None, cache=state.cache
+            embedded_BND, memory_BJD, mask, None, threshold=None, cache=state.cache
         )
         arrived_BL = self.rule.arrived(state.newest(transport_BLNJ.transpose(1, 2)), state.read_B)
         agreed_B = self.rule.agreed(arrived_BL)
@@ -331,6 +342,7 @@ class Itst:
             target_mask = causal_mask_without_pads(batch.target_mask_BN)
         memory_BMD = model.encode(batch.source_BM, batch.source_lengths_B, source_mask)
         cross_mask = key_mask(batch.source_lengths_B, batch.source_BM.shape[1])
+        embedded_BND = model.embed_target(batch.decoder_input_BN, cache=None)
         return model.decode_with_transport(
-            batch.decoder_input_BN, memory_BMD, cross_mask, target_mask, threshold
+            embedded_BND, memory_BMD, cross_mask, target_mask, threshold
         )

@@ -79,7 +79,7 @@ class Training:
         self.seed = seed
         self.model = model.to(devices.device)
         if settings.compile:
-            _compile_layers(self.model)
+            compile_layers(self.model)
         self.objective = objective
         self.corpus = corpus
         self.devices = devices
@@ -282,7 +282,7 @@ def _weights(model: nn.Module) -> dict[str, Any]:
     return {name: value.detach().cpu() for name, value in model.state_dict().items()}
 
 
-def _compile_layers(model: nn.Module) -> None:
+def compile_layers(model: nn.Module) -> None:
     """Compile layer by layer: one graph serves all layers of a kind, and any shape."""
     for name, module in model.named_children():
         if name.endswith("_layers") and isinstance(module, nn.ModuleList):
