@@ -4,12 +4,15 @@ There may be no GPU here. But a tensor that is made without saying where comes t
 default device: if that is one that holds no numbers, whatever meets such a tensor fails.
 """
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 
 from simt.corpus.ids import EOS
 from simt.methods import METHODS
+from simt.methods.sampling import sample_up_to
 from simt.settings import DecodingSettings
 from simt.simulation import simulate, state_confidences
 from tests.samples.batches import random_batch
@@ -32,6 +35,22 @@ def test_loss_stays_on_the_device_of_the_batch(name: str, update: int) -> None:
         loss.total.backward()
         method.validation_loss(model.eval(), batch)
     assert loss.total.isfinite()
+
+
+def test_drawn_counts_are_sent_to_the_device_without_a_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits: list[bool] = []
+    real = torch.Tensor.to
+
+    def watched(tensor: torch.Tensor, *to: Any, **options: Any) -> torch.Tensor:
+        if isinstance(to[0], torch.device):
+            waits.append(not options.get("non_blocking"))
+        return real(tensor, *to, **options)
+
+    monkeypatch.setattr(torch.Tensor, "to", watched)
+    sample_up_to(torch.tensor([3, 5], device="meta"), torch.Generator().manual_seed(1))
+    assert waits == [False]
 
 
 @every_method

@@ -10,5 +10,6 @@ from torch import Tensor
 def sample_up_to(limits_B: Tensor, generator: torch.Generator) -> Tensor:
     """Uniform integers from 1 to each limit, both included; drawn on the CPU for any device."""
     uniform_B = torch.rand(limits_B.shape, generator=generator, dtype=torch.float64, device="cpu")
-    drawn_B = (uniform_B.to(limits_B.device) * limits_B).long() + 1
+    uniform_B = uniform_B.to(limits_B.device, non_blocking=True)  # the host does not wait
+    drawn_B = (uniform_B * limits_B).long() + 1
     return torch.minimum(drawn_B, limits_B)

@@ -8,9 +8,11 @@ it would have it, and with ours, ready as ids.
 
 import platform
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
 from typing import Any, cast
@@ -148,17 +150,22 @@ class Ours:
         return Turn(self.training.position.tokens, perf_counter() - started)
 
     def peak_mb(self) -> float:
-        """Measured in a process that trains nothing else."""
+        """Of the GPU or the machine, measured in a process that trains nothing else."""
+        if self.training.devices.device.type == "cuda":
+            with ProcessPoolExecutor(1, get_context("spawn")) as fresh:
+                return fresh.submit(_train_a_little, *self._again).result()
         return measure(_train_a_little, *self._again)["largest_process_mb"]
 
 
-def _train_a_little(settings: str, corpus: Path, updates: int, threads: int) -> None:
+def _train_a_little(settings: str, corpus: Path, updates: int, threads: int) -> float:
+    """The most memory that it took, as the history of a training has it."""
     torch.set_num_threads(threads)
     devices = Devices.connect(rank=0, world=1, local_rank=0)
     parsed = RunSettings.model_validate_json(settings)
     training = open_training(parsed, corpus, None, corpus, devices, checkpoint_minutes=10)
     for _ in range(updates):
         training.update(Interval(), StopRequest())
+    return devices.peak_memory_mb()
 
 
 def _first_batches(baseline: Ours, choices: BenchChoices) -> list[int]:

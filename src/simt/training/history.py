@@ -1,7 +1,6 @@
 """The record of a training: one JSON line a row, as it goes on."""
 
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,27 +19,27 @@ class Interval:
     loss: float = 0.0
     gradient_norm: float = 0.0  # the largest: a mean would hide what matters
     parts: Mapping[str, Tensor | float] = field(default_factory=dict)
-    started: float = field(default_factory=time.perf_counter)
+    seconds: float = 0.0  # of updates; validation and saving are not in it
 
     def add_parts(self, parts: Mapping[str, Tensor]) -> None:
         """Take in a micro-batch; tensors stay tensors, so that a GPU is not waited for."""
         self.parts = {name: self.parts.get(name, 0.0) + value for name, value in parts.items()}
 
-    def add_update(self, loss: float, tokens: int, gradient_norm: float) -> None:
-        """Take in the sums of an update over all processes."""
+    def add_update(self, loss: float, tokens: int, gradient_norm: float, seconds: float) -> None:
+        """Take in the sums of an update over all processes, and how long it took."""
         self.loss += loss
         self.tokens += tokens
         self.gradient_norm = max(self.gradient_norm, gradient_norm)
+        self.seconds += seconds
 
     def row(self) -> dict[str, Any]:
         """Means a token, and tokens a second."""
-        seconds = max(time.perf_counter() - self.started, 1e-9)
         parts = {name: float(value) / self.tokens for name, value in self.parts.items()}
         return {
             "loss": self.loss / self.tokens,
             **parts,
             "gradient_norm": self.gradient_norm,
-            "tokens_per_s": round(self.tokens / seconds, 1),
+            "tokens_per_s": round(self.tokens / self.seconds, 1),
         }
 
 

@@ -132,8 +132,9 @@ class Training:
         self.devices.sum_gradients(self.model)
         loss_sum, stops = self.devices.sum_values([float(total), float(request.is_made)])
         norm = self._optimise(update, loss_sum / tokens)
-        self._advance(tokens, time.perf_counter() - started)
-        interval.add_update(loss_sum, tokens, norm)
+        seconds = time.perf_counter() - started
+        self._advance(tokens, seconds)
+        interval.add_update(loss_sum, tokens, norm, seconds)
         return stops > 0
 
     def _micro_loss(self, batch: Batch, update: int, number: int) -> Loss:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from simt.cli import main
 from simt.corpus.bpe import open_vocabularies
@@ -15,6 +16,7 @@ from simt.errors import SimtError
 from simt.methods import METHODS
 from simt.params import load_params
 from simt.runs import named_settings
+from simt.training import bench
 from simt.training.bench import (
     BASELINE,
     RUNS,
@@ -82,6 +84,15 @@ def test_text_names_every_run_once_a_line(report: BenchReport) -> None:
 def test_memory_is_that_of_a_process_of_its_own(encoded: Path, tmp_path: Path) -> None:
     settings = named_settings(PARAMS, CHOICES.pair, BASELINE, CHOICES.size)
     assert Ours(settings, encoded, tmp_path, CHOICES).peak_mb() > 50  # torch alone has more
+
+
+def test_memory_of_a_gpu_is_that_of_the_history(
+    encoded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(bench, "measure")  # it knows only the memory of the machine
+    ours = Ours(named_settings(PARAMS, "tiny-deen", BASELINE, "tiny"), encoded, tmp_path, CHOICES)
+    ours.training.devices = replace(ours.training.devices, device=torch.device("cuda"))
+    assert ours.peak_mb() > 50
 
 
 def test_command_prints_a_table_and_writes_the_numbers(

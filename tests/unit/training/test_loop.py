@@ -4,6 +4,7 @@ import json
 import math
 import os
 import signal
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,18 @@ def test_history_has_a_row_an_update_and_one_a_validation(encoded: Path, tmp_pat
     assert {"translation", "lr", "gradient_norm", "tokens_per_s", "peak_memory_mb"} <= history[
         0
     ].keys()
+
+
+def test_speed_is_that_of_updates_without_validation(encoded: Path, tmp_path: Path) -> None:
+    class ValidatesSlowly(Counter):
+        def validation_loss(self, batch: Batch) -> Loss:
+            time.sleep(0.5)
+            return super().validation_loss(batch)
+
+    made = training(encoded, tmp_path, ValidatesSlowly(), updates=5)
+    made.run()
+    after_validation = next(row for row in rows(tmp_path) if row["update"] == 5 and "loss" in row)
+    assert made.corpus.target_tokens(0, 4) / after_validation["tokens_per_s"] < 0.5
 
 
 class Killed(BaseException):
