@@ -43,5 +43,4 @@ def _claim(gpu: str) -> bool:
     except BlockingIOError:
         os.close(file)
         return False
-    os.set_inheritable(file, True)  # stays open, and so locked
-    return True
+    return True  # and the file stays open

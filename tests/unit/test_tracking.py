@@ -275,13 +275,13 @@ def test_run_with_other_settings_is_another_one_and_the_old_one_says_so(params: 
     finish_run(params, SM2)
     track()
     path = SM2.folder / "settings.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"revision": 2}))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"revision": REVISION + 1}))
     track()
     found = rows(
         "select p.value, t.value from params p join tags t using (run_uuid)"
         " where p.key = 'revision' and t.key = 'is_current' order by 1"
     )
-    assert found == [("1", "no"), ("2", "yes")]
+    assert found == [(str(REVISION), "no"), (str(REVISION + 1), "yes")]
 
 
 def test_mirror_that_dies_between_any_two_calls_is_completed_by_the_next(

@@ -82,7 +82,7 @@ def test_added_seed_trains_and_decodes_every_run_with_it_and_none_again(
 
 
 def test_bumped_revision_trains_exactly_its_method(study: Path, tmp_path: Path) -> None:
-    plan = Plan(study, tmp_path, "methods/hmt/revision", 2)
+    plan = Plan(study, tmp_path, "methods/hmt/revision", 99)
     assert plan.trained == tiny("hmt/l2-k4/1")
     assert plan.decoded == tiny("hmt/l2-k4/1/test", "hmt/l2-k4/1/aligned")
     more = {"fig05-alignments", "fig06-prohibition", "fig07-offline-models"}
