@@ -66,7 +66,7 @@ def test_changed_weight_of_a_method_trains_all_variants_but_those_with_their_own
 def test_changed_knob_grid_trains_nothing_and_decodes_its_method(
     study: Path, tmp_path: Path
 ) -> None:
-    plan = Plan(study, tmp_path, "methods/multipath/knobs", [1, 5])
+    plan = Plan(study, tmp_path, "pairs/tiny-deen/knobs/multipath", [1, 5])
     assert plan.trained == set()
     assert plan.decoded == tiny("multipath/uni/1/test", "multipath/uni/1/aligned")
     assert plan.drawn == MAIN_DRAWINGS | {"fig05-alignments", "fig07-offline-models"}
