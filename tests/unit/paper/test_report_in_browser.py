@@ -117,7 +117,7 @@ def test_signature_stands_beside_the_number(page: Chrome) -> None:
 
 def test_between_two_scored_thresholds_the_point_has_no_number(page: Chrome) -> None:
     move(page, "knob", 510)
-    assert at(page, "point").text.startswith("not scored at γ = 0.51; scored at 0.2, 0.3")
+    assert at(page, "point").text.startswith("not scored at γ = 0.51; scored at 0.3, 0.5")
     assert delays(page) == DELAYS[0.5]
 
 
