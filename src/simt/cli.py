@@ -567,13 +567,12 @@ def _add_bench(commands: "Commands") -> None:
 def _bench_corpus(options: argparse.Namespace) -> None:
     import tempfile
 
-    from simt.corpus.bench import bench_corpus
+    from simt.corpus.bench import as_text, bench_corpus
 
     for pairs in options.pairs:
         with tempfile.TemporaryDirectory(prefix="simt-bench-") as folder:
             rows = bench_corpus(pairs, options.keep or Path(folder), options.processes)
-        for row in rows:
-            print(row)
+        print(as_text(rows), flush=True)
 
 
 def _bench_train(options: argparse.Namespace) -> None:

@@ -62,6 +62,18 @@ def bench_corpus(pairs: int, folder: Path, processes: int) -> list[dict[str, Any
     return rows
 
 
+def as_text(rows: list[dict[str, Any]]) -> str:
+    """The rows of one number of pairs, for a person."""
+    head = f"{rows[0]['pairs']:,} pairs"
+    lines = [f"{head:<24} {'pairs/s':>13} {'seconds':>8} {'peak MB':>8} {'largest process MB':>19}"]
+    for row in rows:
+        lines.append(
+            f"{row['stage']:<24} {row['pairs_per_second']:>13,} {row['seconds']:>8.2f}"
+            f" {row['peak_mb']:>8.0f} {row['largest_process_mb']:>19.0f}"
+        )
+    return "\n".join(lines)
+
+
 def _sizes(pairs: int) -> dict[str, int]:
     return {"train": pairs, **dict.fromkeys(("valid", "test", "aligned"), _EVALUATION_PAIRS)}
 

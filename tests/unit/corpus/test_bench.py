@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simt.corpus.bench import bench_corpus, measure
+from simt.corpus.bench import as_text, bench_corpus, measure
 
 PAIRS = 300
 
@@ -29,6 +29,14 @@ def test_bench_measures_every_stage(rows: list[dict[str, Any]]) -> None:
         "all batches of an epoch",
     ]  # fmt: skip
     assert all(row["pairs"] == PAIRS for row in rows)
+
+
+def test_text_has_a_line_a_stage() -> None:
+    row = {"stage": "prepare", "pairs": 2000, "pairs_per_second": 28466, "seconds": 3.513}
+    memory = {"peak_mb": 139.9, "largest_process_mb": 73.5}
+    head, line = as_text([row | memory]).splitlines()
+    assert head.startswith("2,000 pairs")
+    assert line.split() == ["prepare", "28,466", "3.51", "140", "74"]
 
 
 @pytest.mark.slow
