@@ -116,6 +116,6 @@ def number_text(number: Finding) -> str:
 def _headline(ledger: Ledger) -> str:
     counts = Counter(one.verdict for one in ledger.claims)
     order: Sequence[Outcome] = ("holds", "does not hold", "not enough data")
-    shares = ", ".join(f"{counts[outcome]} {outcome}" for outcome in order)
+    shares = ", ".join(f"{outcome} {counts[outcome]}" for outcome in order)
     seeds = f"{ledger.seeds} seed{'s' if ledger.seeds != 1 else ''}"
     return f"Claims of the paper in study {ledger.study} ({seeds}): {shares}"

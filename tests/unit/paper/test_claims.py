@@ -307,7 +307,7 @@ def ledger_of(*tests: tuple[ClaimTest, Estimate]) -> Ledger:
 def test_the_ledger_prints_claim_verdict_interval_and_the_papers_number() -> None:
     test = expects(above=0).model_copy(update={"paper": 8.0})
     text = as_text(ledger_of((test, number(0, 2000, "SM²-Bi - wait-k"))))
-    assert "1 holds, 0 does not hold, 0 not enough data" in text
+    assert "holds 1, does not hold 0, not enough data 0" in text
     assert "HOLDS            It is so." in text
     assert "SM²-Bi - wait-k: +1000.00 [+50.00, +1950.00], p = 0.0015 (paper: +8.00)" in text
 
