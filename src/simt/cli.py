@@ -297,13 +297,14 @@ def _train(options: argparse.Namespace) -> None:
         die_with(int(os.environ[_LAUNCHER]))
         _train_here(options)
         return
-    _take_gpus(options.devices)
     with only_one(options.to / "work" / "lock") as has_waited:
         done = read_settings(options.to / SETTINGS_FILE)
         if has_waited and done == json.loads(options.settings):
             print("simt: the other process has trained this run", file=sys.stderr)
             shutil.rmtree(options.to / "work")
-        elif options.devices > 1:
+            return
+        _take_gpus(options.devices)  # not before: who waits for the lock needs none
+        if options.devices > 1:
             _train_on_devices(options)
         else:
             _train_here(options)

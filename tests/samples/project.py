@@ -35,6 +35,14 @@ def run(folder: Path, *command: str, environment: Mapping[str, str] | None = Non
     return done.stdout + done.stderr
 
 
+def refusal(project: Path) -> str:
+    """What Snakemake says of a project that it does not plan."""
+    done = subprocess.run([BIN / "snakemake", "-n"], cwd=project, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
 def contents(results: Path, pattern: str) -> dict[str, bytes]:
     """The files whose names fit, by their paths."""
     return {str(path.relative_to(results)): path.read_bytes() for path in results.rglob(pattern)}

@@ -9,7 +9,7 @@ import pytest
 
 from simt.gpus import claim_gpus, gpus_here
 
-HOLD = "import sys; from simt.gpus import claim_gpus; print(*claim_gpus(1), flush=True); input()"
+HOLD = "from simt.gpus import claim_gpus; print(*claim_gpus(1), flush=True); input()"
 
 
 @pytest.fixture

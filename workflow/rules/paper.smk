@@ -66,14 +66,14 @@ rule table:
 
 
 # A target for each: `snakemake … -- fig03-bleu-al`.
-for kind, names, format in (("figures", FIGURES, "pdf"), ("tables", TABLES, "tex")):
+for kind, names, ending in (("figures", FIGURES, "pdf"), ("tables", TABLES, "tex")):
     for target in names:
 
         rule:
             name:
                 target
             input:
-                f"results/paper/{PARAMS.study}/{kind}/{target}.{format}",
+                f"results/paper/{PARAMS.study}/{kind}/{target}.{ending}",
 
 
 rule curves:
