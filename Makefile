@@ -9,29 +9,41 @@ JOEYNMT := .venv-joeynmt
 SIMULEVAL := .simuleval/.installed
 WORKERS ?= 2
 PORT ?= 5000
+N ?= 2000
+SEED ?= 0
+MUTANTS ?= 60
 
-.PHONY: help demo ui test test-fast test-slow lint bench clean
+.PHONY: help demo live ui test test-fast test-slow fuzz mutants lint bench clean
 
 help:
-	@echo "make demo       the toy study, from the corpus to its last figure"
-	@echo "make ui         the study's runs in MLflow, in a browser"
-	@echo "make test       all tests;  make test-fast: those under two minutes;  make test-slow: the others"
-	@echo "make lint       ruff, mypy, import-linter, snakefmt"
-	@echo "make bench      how fast every method trains here, and JoeyNMT beside them"
-	@echo "make clean      removes what was installed (results/ stays)"
+	@echo "make demo       run the toy study, from the corpus to the last figure"
+	@echo "make live       a page on which trained systems translate while you type; PORT=5000"
+	@echo "make ui         show the runs of the study in MLflow, in a browser"
+	@echo "make test       run all tests; make test-fast: those under two minutes in total; make test-slow: the others"
+	@echo "make fuzz       run commands on N=2000 corrupted inputs, starting at SEED=0; failures are kept in fuzz/"
+	@echo "make mutants    MUTANTS=60 small changes to the code, one at a time: which does no test notice?"
+	@echo "make lint       run ruff, mypy, import-linter and snakefmt"
+	@echo "make bench      measure the training speed of every method, and of JoeyNMT for comparison"
+	@echo "make clean      remove what was installed (results/ is kept)"
 
 demo: $(INSTALLED)
 	$(BIN)/snakemake --profile workflow/profiles/local --config study=toy
 	@$(BIN)/simt check paper --study toy
-	@echo "Open results/paper/toy/report.html in a browser: claims, figures, tables, and the policy theatre."
+	@$(BIN)/dvc commit --force --quiet || echo "DVC has not recorded the study, so dvc status says that it has changed." >&2
+	@echo "Open results/paper/toy/report.html in a browser: claims, figures, tables, and the policy viewer."
 	@echo "The figures (PDF, SVG, PNG) and tables (LaTeX, Markdown, CSV) are beside it, each with its .json."
-	@echo "$(BIN)/simt plan says what else a study holds; each number's definition is beside it."
+	@echo "make live opens a page on which three of its systems translate what you type."
+	@echo "To use simt, snakemake and dvc yourself, run this in your shell first:"
+	@echo "  source $(BIN)/activate && export SNAKEMAKE_PROFILE=workflow/profiles/local"
+
+live: $(INSTALLED)
+	$(BIN)/simt serve --port $(PORT)
 
 ui: export MLFLOW_DISABLE_TELEMETRY = true
 ui: export MLFLOW_SERVER_ENABLE_JOB_EXECUTION = false
 ui: $(INSTALLED)
-	$(BIN)/simt track
-	@echo "Open http://127.0.0.1:$(PORT) in a browser; Ctrl-C ends it."
+	$(BIN)/simt track --pages http://127.0.0.1:$(PORT)
+	@echo "Open that address in a browser; Ctrl-C ends the server."
 	$(BIN)/mlflow server --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port $(PORT) --workers 1
 
 test: $(INSTALLED) $(SIMULEVAL)
@@ -40,8 +52,15 @@ test: $(INSTALLED) $(SIMULEVAL)
 test-fast: $(INSTALLED) $(SIMULEVAL)
 	$(BIN)/pytest -n $(WORKERS) -m "not slow"
 
-test-slow: $(INSTALLED)
+test-slow: $(INSTALLED) $(SIMULEVAL)
 	$(BIN)/pytest -n $(WORKERS) -m slow
+
+fuzz: $(INSTALLED)
+	$(BIN)/python -m tests.fuzz --count $(N) --seed $(SEED)
+
+mutants: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r tests/mutants/requirements.txt
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.mutants --number $(MUTANTS) --seed $(SEED)
 
 lint: $(INSTALLED)
 	$(BIN)/pytest -q tests/workflow/test_style.py
@@ -49,7 +68,7 @@ lint: $(INSTALLED)
 # The toy study's size, then one with as many words as a small real corpus has.
 bench: $(INSTALLED) $(JOEYNMT)/.installed
 	$(BIN)/simt bench train --size toy --against $(JOEYNMT)/bin/python
-	$(BIN)/simt bench train --size cpu-small --words 4000 --against $(JOEYNMT)/bin/python
+	$(BIN)/simt bench train --size cpu-big --words 4000 --against $(JOEYNMT)/bin/python
 
 # Its pins exclude ours, so it lives apart.
 $(JOEYNMT)/.installed: bench/joeynmt.txt | $(INSTALLED)
@@ -57,11 +76,11 @@ $(JOEYNMT)/.installed: bench/joeynmt.txt | $(INSTALLED)
 	$(JOEYNMT)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-# Only its scoring code, beside our own packages: its pins exclude ours. Where it cannot be
-# installed, the test that asks it is skipped, but not in CI.
+# SimulEval and OmniSTEval beside our own packages: their pins exclude ours. Where they cannot be
+# installed, the tests that ask them are skipped, but not in CI.
 $(SIMULEVAL): tests/simuleval.txt | $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target .simuleval -r $< \
-		&& touch $@ || { echo "SimulEval could not be installed" >&2; test -z "$$CI"; }
+		&& touch $@ || { echo "SimulEval and OmniSTEval could not be installed" >&2; test -z "$$CI"; }
 
 # torch first and alone: whatever needs torch then finds it, and pip does not look for another build.
 $(INSTALLED): pyproject.toml constraints.txt

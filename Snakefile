@@ -12,27 +12,27 @@ include: "workflow/rules/tracking.smk"
 report: "workflow/captions/study.rst"
 
 
-# Targets: each is the plural noun of its folder below results/.
+# Targets: each is the plural noun of its folder below results/. They ask for every file of their steps,
+# so that none can be missed. Only `corpora` asks for raw files: nobody else needs them any more.
+ENCODED = [step for step in STEPS.corpora() if step.reads]
+
+
 rule corpora:
     input:
-        [corpus_folder(pair, "bpe") / SETTINGS_FILE for pair in STUDY.runs],
-        [estimator_files(PARAMS, pair) for pair in STUDY.runs],
+        outputs_of(STEPS.corpora()),
 
 
 rule runs:
     input:
-        [run.folder / SETTINGS_FILE for run in study_runs(STUDY)],
+        outputs_of([*ENCODED, *STEPS.runs()]),
 
 
 rule points:
     input:
-        [point.marker for point in study_points(PARAMS, STUDY)],
-        [point.folder / THEATRE_FILE for point in staged_points(PARAMS, STUDY)],
+        outputs_of([*ENCODED, *STEPS.runs(), *STEPS.points()]),
 
 
 rule paper:
     default_target: True
     input:
-        [f"results/paper/{PARAMS.study}/figures/{name}.pdf" for name in FIGURES],
-        [f"results/paper/{PARAMS.study}/tables/{name}.tex" for name in TABLES],
-        [f"results/paper/{PARAMS.study}/{name}" for name in PAPER_FILES],
+        outputs_of([*ENCODED, *STEPS.runs(), *STEPS.points(), *STEPS.paper()]),

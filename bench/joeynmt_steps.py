@@ -6,7 +6,7 @@ or ``train.source`` and ``train.target`` (text, of which JoeyNMT makes batches a
 
 Nothing of JoeyNMT is imitated: its builder makes the model, its TrainManager the optimiser and
 the schedule, and ``train_and_validate`` does every update. Only the iterator over the batches is
-ours, and it is what pauses the loop: it waits for a line on standard input that asks for a turn,
+ours, and it is what pauses the loop: it waits for a line on standard input that asks for a trial,
 hands out its batches, and answers with the seconds when the loop comes back for more.
 """
 
@@ -128,7 +128,7 @@ class PausingBatches(ABC):
 
     @abstractmethod
     def of_turn(self, order: dict[str, int]) -> Iterator[Any]:
-        """The batches of one turn."""
+        """The batches of one trial."""
 
     def __iter__(self) -> Iterator[Any]:
         for line in sys.stdin:

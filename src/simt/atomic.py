@@ -2,11 +2,14 @@
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
+
+from pydantic_core import from_json
 
 
 @contextmanager
@@ -32,6 +35,18 @@ def atomic_file(path: Path, mode: str = "w", **options: Any) -> Iterator[IO[Any]
         raise
 
 
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill that gets its final name only when the block ends without an error."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    for old in (temporary, path):
+        if old.exists():
+            shutil.rmtree(old)
+    temporary.mkdir(parents=True)
+    yield temporary
+    temporary.rename(path)
+
+
 def clear_leftovers(*folders: Path) -> None:
     """Take away what processes left that were killed while they wrote.
 
@@ -47,6 +62,15 @@ def write_json(path: Path, values: Any) -> None:
     with atomic_file(path) as stream:
         json.dump(values, stream, indent=2, ensure_ascii=False)
         stream.write("\n")
+
+
+def read_object(path: Path) -> dict[str, Any] | None:
+    """The values of a JSON file by their keys; None where there is no such file, or another."""
+    try:
+        values = from_json(path.read_bytes())  # unlike json.loads, bounded in depth
+    except (OSError, ValueError):
+        return None
+    return values if isinstance(values, dict) else None
 
 
 def _umask() -> int:

@@ -2,41 +2,49 @@
 
 Tokens follow from the settings, FLOPs from the weights that each token meets, hours from a speed
 that was measured, by ``simt bench train`` or by earlier runs. Between models a speed is carried
-over in FLOPs a second, from the measurement that is most like the run. A run's own record is never
-used to plan it, so that plan and outcome can be compared.
+over in FLOPs a second, from the measurement that is most like the run; to a model of quite another
+size it is not: that run has no hours. What GPUs would take is assumed from their data sheets, and
+kept apart. A run's own record is never used to plan it, so that plan and outcome can be compared.
 
 FLOPs are those of the matrix products with weights, forward and backward. Attention scores are left
 out: with sentences of 30 tokens they are a hundredth of a base model.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
 from pathlib import Path
 from statistics import median
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, ValidationError
+from pydantic_core import from_json
 
+from simt.atomic import read_object
+from simt.datasheets import Gpu
 from simt.errors import SimtError
+from simt.makespan import Job, longest_chain, wall_hours
+from simt.markers import settings_of
 from simt.pairs import BpeSettings
 from simt.params import Params
+from simt.products import RUN_FILE, SETTINGS_FILE
+from simt.resources import training_gpus
 from simt.runs import (
     RESULTS,
-    SETTINGS_FILE,
     Run,
     corpus_folder,
     corpus_settings,
-    read_settings,
     run_settings,
     start_run,
     study_runs,
 )
-from simt.settings import METHOD_SETTINGS, ModelSettings, RunSettings, Work
+from simt.settings import METHOD_SETTINGS, Count, ModelSettings, RunSettings, Work
 
-RUN_FILE = "run.json"
+# Weights. A smaller model leaves a GPU waiting for its next kernel, far below any usual fraction.
+GPU_SIZED = 10_000_000
+# A speed says nothing of a model with so many times more or fewer weights in its linear maps.
+MAX_STRETCH = 10
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,7 @@ class Cost:
 
     target_tokens: int
     flops: float
-    device_hours: float | None  # None: no speed was measured
+    device_hours: float | None  # None: nothing like it was measured
 
 
 @dataclass(frozen=True)
@@ -56,23 +64,79 @@ class RunCost:
     parameters: int
     planned: Cost
     actual: Cost | None
-    speed_of: str | None  # whose measured speed the plan takes, and on what
+    speed: "Measurement | None"  # which the plan takes
     is_of_this_model: bool  # whether that was a model of the same size
+    start: Run | None  # the run that it starts from
+    devices: int  # that a training of this size asks for
+
+    def job(self, device_hours: float) -> Job:
+        """The training as a job that takes so long."""
+        after = None if self.start is None else str(self.start)
+        return Job(str(self.run), device_hours, self.devices, after)
 
 
 @dataclass(frozen=True)
 class StudyCost:
-    """Every training of a study, the totals, and how long it takes with a device for each run."""
+    """Every training of a study, the totals, and how long it takes with so many devices."""
 
     study: str
     runs: tuple[RunCost, ...]
-    critical_path: tuple[Run, ...]  # the longest chain of runs that start from one another
-    critical_hours: float | None
+    unusable: tuple[str, ...]  # records that could not be read: a file and why, each
 
     @cached_property
     def planned(self) -> Cost:
         """All runs together."""
         return _total(run.planned for run in self.runs)
+
+    @property
+    def is_gpu_sized(self) -> bool:
+        """Whether a GPU's peak says something about its models."""
+        return any(run.parameters >= GPU_SIZED for run in self.runs)
+
+    def hours_on(self, gpu: Gpu) -> float:
+        """Of one such GPU, by its data sheet and the fraction of it that is assumed."""
+        return self.planned.flops / gpu.assumed_flops_per_s / 3600
+
+    def wall_hours_on(self, gpu: Gpu, number: int) -> float:
+        """With so many of these GPUs."""
+        per_flop = self.hours_on(gpu) / self.planned.flops
+        return wall_hours([run.job(run.planned.flops * per_flop) for run in self.runs], number)
+
+    def wall_hours(self, devices: int) -> float | None:
+        """With so many devices like those that were measured."""
+        jobs = self._measured_jobs
+        return None if jobs is None else wall_hours(jobs, devices)
+
+    @cached_property
+    def critical_path(self) -> tuple[Run, ...]:
+        """The longest chain of runs that start from one another; by FLOPs where hours lack."""
+        return tuple(Run.parse(job.name) for job in self._longest_chain)
+
+    @property
+    def critical_hours(self) -> float | None:
+        """How long that chain takes, as far as speeds were measured."""
+        if self._measured_jobs is None:
+            return None
+        return sum(job.hours(job.devices) for job in self._longest_chain)
+
+    def critical_hours_on(self, gpu: Gpu) -> float:
+        """The longest chain on GPUs of a kind: more of them do not help."""
+        flops = sum(job.hours(job.devices) for job in longest_chain(self._flops_jobs))
+        return flops / gpu.assumed_flops_per_s / 3600
+
+    @cached_property
+    def _longest_chain(self) -> list[Job]:
+        return longest_chain(self._measured_jobs or self._flops_jobs)
+
+    @cached_property
+    def _measured_jobs(self) -> list[Job] | None:
+        if self.planned.device_hours is None:
+            return None
+        return [run.job(cast(float, run.planned.device_hours)) for run in self.runs]
+
+    @property
+    def _flops_jobs(self) -> list[Job]:
+        return [run.job(run.planned.flops) for run in self.runs]
 
     @cached_property
     def finished(self) -> tuple[RunCost, ...]:
@@ -164,13 +228,20 @@ def _weights(size: ModelSettings) -> tuple[int, int]:
 def pair_text(params: Params, pair: str) -> Text:
     """Sizes of a pair as its corpus has them; before it is made, as many words as merges."""
     bpe = cast(BpeSettings, corpus_settings(params, pair, "bpe"))
-    stats = read_settings(corpus_folder(pair, "bpe") / "stats.json")
+    path = corpus_folder(pair, "bpe") / "stats.json"
+    stats = read_object(path)
     if stats is None:
         source = bpe.target_merges if bpe.joint else bpe.source_merges
         return Text(source, bpe.target_merges, bpe.joint)
-    train, vocabulary = stats["splits"]["train"], stats["vocabulary"]
-    ratio = train["source"]["mean_tokens"] / train["target"]["mean_tokens"]
-    return Text(vocabulary["source"], vocabulary["target"], bpe.joint, ratio)
+    try:
+        train, vocabulary = stats["splits"]["train"], stats["vocabulary"]
+        ratio = train["source"]["mean_tokens"] / train["target"]["mean_tokens"]
+        return Text(int(vocabulary["source"]), int(vocabulary["target"]), bpe.joint, ratio)
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        raise SimtError(
+            f"{path} does not say what `simt bpe` writes there; delete it and its folder's "
+            f"{SETTINGS_FILE}, then make the corpus again: snakemake -- corpora"
+        ) from None
 
 
 # --- measurements -----------------------------------------------------------------------------
@@ -192,44 +263,89 @@ class Measurement:
         return self.flops_per_token * self.tokens_per_s
 
 
+class Outcome(BaseModel):
+    """What cost reads of run.json."""
+
+    device: str
+    devices: Count
+    training_seconds: Annotated[float, Field(ge=0)]
+    target_tokens: Count
+    updates: Count
+
+    @property
+    def device_seconds(self) -> float:
+        """Of all devices together."""
+        return self.training_seconds * self.devices
+
+
 def earlier_runs(params: Params) -> list[Measurement]:
     """What the finished runs of any study below results/ have shown."""
     found = []
-    for path in sorted((RESULTS / "runs").glob(f"*/*/*/*/{RUN_FILE}")):
-        record, settings = _outcome(path.parent)
-        if record is None or settings is None or settings.pair not in params.pairs:
+    for folder in _finished_folders():
+        outcome, settings = _outcome(folder), _made_with(folder)
+        if outcome is None or settings is None or settings.pair not in params.pairs:
             continue
-        seconds = record["training_seconds"] * record["devices"]
-        if not seconds:
+        if not outcome.device_seconds:
             continue  # too short to be measured
+        most = outcome.updates * settings.training.batch_tokens
         found.append(
             Measurement(
-                name=path.parent.relative_to(RESULTS / "runs").as_posix(),
-                device=record["device"],
+                name=folder.relative_to(RESULTS / "runs").as_posix(),
+                device=outcome.device,
                 settings=settings,
                 flops_per_token=flops_per_token(settings, pair_text(params, settings.pair)),
-                tokens_per_s=record["target_tokens"] / seconds,
-                fill=record["target_tokens"] / (record["updates"] * settings.training.batch_tokens),
+                tokens_per_s=outcome.target_tokens / outcome.device_seconds,
+                fill=outcome.target_tokens / most,
             )
         )
     return found
 
 
-def _outcome(folder: Path) -> tuple[dict[str, Any] | None, RunSettings | None]:
-    """The record of a finished run and the settings it was made with, if they are of our kind."""
-    record, settings = read_settings(folder / RUN_FILE), read_settings(folder / SETTINGS_FILE)
-    if record is None or settings is None:
-        return None, None
+def unusable_records() -> list[str]:
+    """Each run.json that is not the record of a training, and what is wrong with it."""
+    return [f"{folder / RUN_FILE}: {why}" for folder in _finished_folders()
+            if (why := _why_unusable(folder / RUN_FILE))]  # fmt: skip
+
+
+def _finished_folders() -> list[Path]:
+    return [path.parent for path in sorted((RESULTS / "runs").glob(f"*/*/*/*/{RUN_FILE}"))]
+
+
+def _outcome(folder: Path) -> Outcome | None:
+    """The record of a finished run, if it is one."""
     try:
-        return record, RunSettings.of(settings)
+        return Outcome.model_validate(read_object(folder / RUN_FILE))
+    except ValidationError:
+        return None
+
+
+def _why_unusable(path: Path) -> str | None:
+    values = read_object(path)
+    if values is None:
+        return "is not a JSON object"
+    try:
+        Outcome.model_validate(values)
+    except ValidationError as error:
+        wrong = error.errors()
+        missing = [str(one["loc"][0]) for one in wrong if one["type"] == "missing"]
+        lacks = [f"lacks {', '.join(missing)}"] if missing else []
+        others = (one for one in wrong if one["type"] != "missing")
+        return "; ".join(lacks + [f"{one['loc'][0]} is {one['input']!r}" for one in others])
+    return None
+
+
+def _made_with(folder: Path) -> RunSettings | None:
+    """The settings that a run was made with, if they are of our kind."""
+    try:
+        return RunSettings.of(settings_of(folder / SETTINGS_FILE))
     except ValidationError:  # of an older version
-        return None, None
+        return None
 
 
 def bench_measurements(params: Params, path: Path) -> list[Measurement]:
     """What ``simt bench train --json`` has written."""
     try:
-        reports = json.loads(path.read_text(encoding="utf-8"))
+        reports = from_json(path.read_bytes())
         rows = [(report, row) for report in reports for row in report["rows"]]
         ours = [(report, row) for report, row in rows if "/" in row["name"]]  # and not JoeyNMT's
         found = [_bench_row(params, report, row) for report, row in ours]
@@ -265,7 +381,9 @@ def _most_alike(
     """The measurement with the same model, method and variant as far as possible.
 
     Without one of the same model, that of the model nearest in size: speed hangs on size most.
+    None where even that is of quite another size.
     """
+    near = [one for one in measured if _are_near(one.settings.model, settings.model)]
 
     def likeness(one: Measurement) -> tuple[bool, bool, bool, float]:
         is_same_model = one.settings.model == settings.model
@@ -276,7 +394,12 @@ def _most_alike(
             -abs(log(one.flops_per_token / flops)),
         )
 
-    return max(measured, key=likeness, default=None)
+    return max(near, key=likeness, default=None)
+
+
+def _are_near(one: ModelSettings, other: ModelSettings) -> bool:
+    """Whether the speed of one model says something of the other."""
+    return abs(log(sum(_weights(one)) / sum(_weights(other)))) <= log(MAX_STRETCH)
 
 
 # --- a study ----------------------------------------------------------------------------------
@@ -288,15 +411,12 @@ def study_cost(
     """What every training of a study costs; without ``measured``, from earlier runs."""
     if measured is None:
         measured = earlier_runs(params)
-    costs = {
-        run: _run_cost(params, run, measured) for run in study_runs(params.studies[study_name])
-    }
-    path = max((_chain(params, run, costs) for run in costs), key=_path_hours)
     return StudyCost(
         study=study_name,
-        runs=tuple(costs.values()),
-        critical_path=tuple(cost.run for cost in path),
-        critical_hours=_total(cost.planned for cost in path).device_hours,
+        runs=tuple(
+            _run_cost(params, run, measured) for run in study_runs(params.studies[study_name])
+        ),
+        unusable=tuple(unusable_records()),
     )
 
 
@@ -313,8 +433,10 @@ def _run_cost(params: Params, run: Run, measured: Sequence[Measurement]) -> RunC
         parameters=parameter_count(settings, text),
         planned=Cost(tokens, tokens * flops, hours),
         actual=_actual(run, settings, flops),
-        speed_of=None if alike is None else f"{alike.name} on {alike.device}",
+        speed=alike,
         is_of_this_model=alike is not None and alike.settings.model == settings.model,
+        start=start_run(params, run),
+        devices=training_gpus(params, run),
     )
 
 
@@ -325,19 +447,8 @@ def _mean_fill(fills: list[float]) -> float:
 
 def _actual(run: Run, settings: RunSettings, flops: float) -> Cost | None:
     """What a run has cost, if it was made with these settings."""
-    record, made_with = _outcome(run.folder)
-    if record is None or made_with != settings:
+    outcome = _outcome(run.folder)
+    if outcome is None or _made_with(run.folder) != settings:
         return None
-    hours = record["training_seconds"] * record["devices"] / 3600
-    return Cost(record["target_tokens"], record["target_tokens"] * flops, hours)
-
-
-def _chain(params: Params, run: Run, costs: dict[Run, RunCost]) -> list[RunCost]:
-    """A run behind the one that it starts from."""
-    start = start_run(params, run)
-    return [costs[run]] if start is None else [costs[start], costs[run]]
-
-
-def _path_hours(path: list[RunCost]) -> tuple[float, float]:
-    total = _total(cost.planned for cost in path)
-    return (total.device_hours or 0.0, total.flops)
+    tokens = outcome.target_tokens
+    return Cost(tokens, tokens * flops, outcome.device_seconds / 3600)

@@ -3,40 +3,60 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import Field, ValidationError
 
 from simt.atomic import atomic_file, write_json
-from simt.corpus.bpe import Encoder, open_vocabularies
-from simt.corpus.ids import EncodedSplit, Vocabulary
-from simt.corpus.showcase import aligned_sentences, choose_sentences
+from simt.corpus.bpe import SubwordNmt, open_subwords, open_vocabularies
+from simt.corpus.example_selection import aligned_sentences, choose_sentences
+from simt.corpus.ids import SIDES, EncodedSplit
+from simt.corpus.subwords import Subwords
 from simt.corpus.text import Tokeniser, target_tokeniser
+from simt.errors import SimtError
 from simt.instances import (
     EOS_TOKEN,
-    INSTANCES_FILE,
+    Hypothesis,
     Instance,
+    SplitSentence,
     WordsOf,
     make_instance,
     write_instances,
 )
-from simt.methods import Method
-from simt.model.transformer import Transformer
+from simt.markers import settings_made_with
+from simt.methods import Method, Model
 from simt.pairs import PrepareSettings
 from simt.params import Knob
-from simt.runs import GRID_FILE, STATES_FILE
-from simt.scoring.confidence import (
+from simt.problems import parse_values, read_text
+from simt.products import (
+    CONFIDENCE_FILE,
+    GRID_FILE,
+    INSTANCES_FILE,
+    SETTINGS_FILE,
+    STATES_FILE,
     SUMS_FILE,
+)
+from simt.scoring.confidence import (
     States,
     correlate,
     correlation_scores,
     sentence_sums,
 )
-from simt.settings import PointSettings, RunSettings, SentenceChoice
+from simt.settings import (
+    METHOD_SETTINGS,
+    PointSettings,
+    RunSettings,
+    SentenceChoice,
+    Settings,
+)
 from simt.simulation import StateConfidences, Translation, simulate, state_confidences
 from simt.simulation.encodings import Ids
 from simt.training.run import open_model
 
-CONFIDENCE_FILE = "confidence.json"
+M = TypeVar("M", bound=Settings)
+
 _SHOWN_TOKENS = 9  # on a side of a grid, in a figure
 
 
@@ -45,12 +65,14 @@ def decode_point(settings: PointSettings, run: Path, corpus: Path, to: Path) -> 
 
     ``run`` is the folder of a training, ``corpus`` that of its pair.
     """
-    method, model = _open_run(run, corpus)
-    sentences = EncodedSplit.open(corpus / "bpe", settings.split)
+    of_run = settings_of_run(run)
+    _check_knobs(of_run, settings)
+    method, model = open_model(of_run, corpus / "bpe", run)
+    sentences = _open_split(corpus, settings.split)
     pairs = [sentences[number] for number in range(len(sentences))]
     references = [target for _, target in pairs] if settings.split == "aligned" else None
     translations = simulate(
-        model, [method.policy(model, knob) for knob in settings.knobs],
+        model.network, [method.policy(model, knob) for knob in settings.knobs],
         [source for source, _ in pairs], settings.decoding, references, title=str(run),
     )  # fmt: skip
     text = SplitText.open(corpus, settings.split)
@@ -75,8 +97,8 @@ class SplitText:
     tokenised_sources: list[str]
     tokenised_references: list[list[str]]
     reference_lengths: list[int]  # in tokens, with EOS
-    encoder: Encoder
-    vocabulary: Vocabulary
+    source_subwords: Subwords
+    target_subwords: Subwords
     tokeniser: Tokeniser
     words: WordsOf
 
@@ -87,11 +109,12 @@ class SplitText:
         sides = [_lines(text / f"{split}.{side}") for side in ("source", "target")]
         sources, references = sides[0], [[line] for line in sides[1]]
         if not is_gold:
-            raw = [json.loads(line) for line in _lines(text / f"{split}.raw.jsonl")]
-            sources = [record["source"] for record in raw]
-            references = [record["references"] for record in raw]
-        prepared = _prepare_settings(corpus)
+            raw = _raw_text(text / f"{split}.raw.jsonl", len(sources))
+            sources = [sentence.source for sentence in raw]
+            references = [list(sentence.references) for sentence in raw]
+        prepared = prepare_settings(corpus)
         tokeniser = target_tokeniser(prepared.text, prepared.target)
+        source_subwords, target_subwords = open_subwords(bpe)
         has_no_blanks = prepared.text.source_tokeniser == "jieba"
         return cls(
             is_gold=is_gold,
@@ -103,8 +126,8 @@ class SplitText:
                 for first, others in zip(sides[1], references, strict=True)
             ],
             reference_lengths=EncodedSplit.open(bpe, split).target.lengths(slice(None)).tolist(),
-            encoder=Encoder.open(bpe, "source"),
-            vocabulary=open_vocabularies(bpe)[1],
+            source_subwords=source_subwords,
+            target_subwords=target_subwords,
             tokeniser=tokeniser,
             words=WordsOf(
                 source="tokens" if is_gold or has_no_blanks else "blanks",
@@ -114,25 +137,32 @@ class SplitText:
 
     def instance(self, translation: Translation, knob: Knob, ms_per_word: float) -> Instance:
         """A translation as the record that scoring reads."""
-        index, ids = translation.index, translation.tokens
-        written = self.vocabulary.decode(ids)
-        return make_instance(
+        sentence, hypothesis = self._sentence(translation.index), self._hypothesis(translation)
+        return make_instance(sentence, hypothesis, knob, ms_per_word)
+
+    def _sentence(self, index: int) -> SplitSentence:
+        source_words = self.tokenised_sources[index].split()
+        return SplitSentence(
             index=index,
-            knob=knob,
             source=self.sources[index],
-            source_tokens=[*self.encoder.pieces(self.tokenised_sources[index]), EOS_TOKEN],
+            source_tokens=[*chain(*map(self.source_subwords.cut, source_words)), EOS_TOKEN],
             references=self.references[index],
-            prediction=" ".join(written) if self.is_gold else self.tokeniser.detokenise(written),
-            tokens=[*(self.vocabulary.pieces[number] for number in ids[:-1]), EOS_TOKEN],
-            token_delays=translation.delays,
             tokenised_references=self.tokenised_references[index],
             reference_token_length=self.reference_lengths[index],
+            words=self.words,
+            is_forced=self.is_gold,
+        )
+
+    def _hypothesis(self, translation: Translation) -> Hypothesis:
+        ids = translation.tokens
+        written = self.target_subwords.decode(ids)
+        return Hypothesis(
+            prediction=" ".join(written) if self.is_gold else self.tokeniser.detokenise(written),
+            tokens=[*map(self.target_subwords.piece, ids[:-1]), EOS_TOKEN],
+            token_delays=translation.delays,
             write_confidence=translation.write_values,
             read_confidence=translation.read_values,
             token_elapsed_ms=[1000 * seconds for seconds in translation.elapsed_s],
-            ms_per_word=ms_per_word,
-            words=self.words,
-            is_forced=self.is_gold,
         )
 
 
@@ -142,8 +172,11 @@ def look_at_states(settings: PointSettings, run: Path, corpus: Path, to: Path) -
     confidence.json has the correlations, sums.json what they are sums of, sentence by sentence, and
     grid.json all states of one sentence, for figures.
     """
-    method, model = _open_run(run, corpus)
-    sentences = EncodedSplit.open(corpus / "bpe", settings.split)
+    of_run = settings_of_run(run)
+    _check_knobs(of_run, settings)
+    _check_confidence(of_run)
+    method, model = open_model(of_run, corpus / "bpe", run)
+    sentences = _open_split(corpus, settings.split)
     sources, targets = zip(*(sentences[n] for n in range(len(sentences))), strict=True)
     shown = _readable(sources, targets)
     states, counts = States(), []
@@ -168,12 +201,12 @@ def _readable(sources: Sequence[Ids], targets: Sequence[Ids]) -> int:
 
 
 def _paths(
-    method: Method, model: Transformer, settings: PointSettings, source: Ids, target: Ids
+    method: Method, model: Model, settings: PointSettings, source: Ids, target: Ids
 ) -> dict[float, tuple[int, ...]]:
     """The delays at which each threshold would have written the target."""
     knobs = [knob for knob in settings.knobs if knob != "full"]
     policies = [method.policy(model, knob) for knob in knobs]
-    found = simulate(model, policies, [source], settings.decoding, [target], title="paths")
+    found = simulate(model.network, policies, [source], settings.decoding, [target], title="paths")
     return {knob: translations[0].delays for knob, translations in zip(knobs, found, strict=True)}
 
 
@@ -202,9 +235,13 @@ def show_states(choice: SentenceChoice, run: Path, corpus: Path, to: Path) -> No
     A line is a sentence, a row of its grid a target token. The numbers are thousandths, cut off and
     not rounded: one reaches a threshold in thousandths if and only if the confidence does.
     """
-    _, model = _open_run(run, corpus)
+    of_run = settings_of_run(run)
+    _check_confidence(of_run)
+    _, model = open_model(of_run, corpus / "bpe", run)
     chosen = choose_sentences(aligned_sentences(corpus / "text"), choice)
-    sentences = EncodedSplit.open(corpus / "bpe", "aligned")
+    if not chosen:
+        raise SimtError(f"no aligned sentence has at most {choice.max_source_words} source words")
+    sentences = _open_split(corpus, "aligned")
     sources, targets = zip(*(sentences[number] for number in chosen), strict=True)
     found = state_confidences(model, sources, targets, title=str(run))
     grids = {one.index: (1000 * one.confidence_NM).astype(int).tolist() for one in found}
@@ -214,15 +251,79 @@ def show_states(choice: SentenceChoice, run: Path, corpus: Path, to: Path) -> No
             stream.write(json.dumps(line, separators=(",", ":")) + "\n")
 
 
-def _open_run(run: Path, corpus: Path) -> tuple[Method, Transformer]:
-    text = (run / "settings.json").read_text(encoding="utf-8")
-    return open_model(RunSettings.model_validate_json(text), corpus / "bpe", run)
+class _RawSentence(Settings):
+    """A line of the files that prepare writes beside the tokenised text."""
+
+    source: str
+    references: tuple[str, ...] = Field(min_length=1)
 
 
-def _prepare_settings(corpus: Path) -> PrepareSettings:
-    text = (corpus / "text" / "settings.json").read_text(encoding="utf-8")
-    return PrepareSettings.model_validate_json(text)
+def _raw_text(path: Path, sentences: int) -> list[_RawSentence]:
+    """A split as people write it."""
+    lines = _lines(path)
+    if len(lines) != sentences:
+        raise SimtError(f"{path} has {len(lines)} lines for {sentences} sentences; {_PREPARE}")
+    try:
+        return [_RawSentence.model_validate_json(line) for line in lines]
+    except ValidationError as error:
+        why = error.errors()[0]["msg"]
+        raise SimtError(f"{path} is damaged: {why}; {_PREPARE}") from None
+
+
+def open_run(run: Path, corpus: Path) -> tuple[Method, Model]:
+    """The method and the model of a finished run; ``corpus`` is the folder of its pair."""
+    return open_model(settings_of_run(run), corpus / "bpe", run)
+
+
+def settings_of_run(run: Path) -> RunSettings:
+    """How a finished run was trained."""
+    return _settings(RunSettings, run / SETTINGS_FILE, "train the run again")
+
+
+def _check_knobs(of_run: RunSettings, settings: PointSettings) -> None:
+    """Stop at a knob value that the method of the run does not take."""
+    for knob in settings.knobs:
+        if complaint := METHOD_SETTINGS[of_run.method].complaint(knob):
+            raise SimtError(f"knobs of {of_run.method}: {complaint}")
+
+
+def _check_confidence(of_run: RunSettings) -> None:
+    """Stop if the model trusts every state alike."""
+    if not METHOD_SETTINGS[of_run.method].has_confidence:
+        raise SimtError(f"a model of {of_run.method} has no confidence; give a run of sm2")
+
+
+def _open_split(corpus: Path, split: str) -> EncodedSplit:
+    """A split's ids, which must be those of its text."""
+    encoded = EncodedSplit.open(corpus / "bpe", split)
+    if not len(encoded):
+        raise SimtError(f"{corpus}: {split} has no sentences")
+    for side, vocabulary in zip(SIDES, open_vocabularies(corpus / "bpe"), strict=True):
+        getattr(encoded, side).check(vocabulary)
+        path = corpus / "text" / f"{split}.{side}"
+        lines = _lines(path)
+        if len(lines) != len(encoded):
+            raise SimtError(f"{path} has {len(lines)} lines for {len(encoded)} sentences; {_BPE}")
+        encoder, ids = SubwordNmt.open(corpus / "bpe", side), getattr(encoded, side)
+        for number, line in enumerate(lines):
+            if encoder.encode(line) != ids[number].tolist():
+                raise SimtError(f"{path}, line {number + 1} is not what its ids say; {_BPE}")
+    return encoded
+
+
+_PREPARE = "run `simt prepare` again"
+_BPE = "run `simt bpe` again"
+
+
+def prepare_settings(corpus: Path) -> PrepareSettings:
+    """How the text of a pair was prepared."""
+    return _settings(PrepareSettings, corpus / "text" / SETTINGS_FILE, _PREPARE)
+
+
+def _settings(schema: type[M], marker: Path, remedy: str) -> M:
+    """What a finished step was done with."""
+    return parse_values(schema, settings_made_with(marker), str(marker), remedy)
 
 
 def _lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").split("\n")[:-1]
+    return read_text(path, _PREPARE).split("\n")[:-1]

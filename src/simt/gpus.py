@@ -44,3 +44,22 @@ def _claim(gpu: str) -> bool:
         os.close(file)
         return False
     return True  # and the file stays open
+
+
+def take_gpus(wanted: int) -> None:
+    """Keep to GPUs that no other job uses, unless someone has already said which to take."""
+    if "CUDA_VISIBLE_DEVICES" not in os.environ and (claimed := claim_gpus(wanted)):
+        os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(claimed)
+
+
+def use_threads(threads: int) -> None:
+    """Compute with so many threads of the CPU."""
+    import torch  # whoever only asks for GPUs does not wait for it
+
+    torch.set_num_threads(threads)
+
+
+def take_devices(threads: int) -> None:
+    """A GPU where there is one, and so many threads."""
+    take_gpus(1)
+    use_threads(threads)

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
+from simt.errors import short
 from simt.settings import Count, CountOrZero, Settings
 
 SPLITS = ("train", "valid", "test", "aligned")
@@ -22,8 +23,9 @@ Address = Annotated[str, StringConstraints(pattern=r"^(https?|file)://\S+$")]
 def _below_raw(path: str) -> str:
     """``path`` itself if it is relative and never leads upwards."""
     parts = path.split("/")
-    if "\\" in path or any(part in ("", ".", "..") for part in parts):
-        raise ValueError(f"'{path}' must be a path below raw/, such as folder/file.txt")
+    is_odd = "\\" in path or not path.isprintable()
+    if is_odd or any(part in ("", ".", "..") for part in parts):
+        raise ValueError(f"'{short(path)}' must be a path below raw/, such as folder/file.txt")
     return path
 
 
@@ -73,12 +75,37 @@ class Licensed(Settings):
     sha256: dict[str, Sha256] | None = None
 
 
+class Local(Settings):
+    """Files of one's own, in a folder below SIMT_CORPORA; the splits say which they are."""
+
+    folder: RawPath
+
+
 class ToyGrammar(Settings):
-    """The grammar of ``simt.corpus.toy`` instead of an address."""
+    """The grammar of ``toy_grammar`` instead of an address."""
 
     revision: Count  # goes up when the grammar's sentences change
     seed: CountOrZero
     sizes: Annotated[dict[str, Count], AfterValidator(_of_every_split)]
+
+
+class Sample(Settings):
+    """Some sentence pairs of a part, which anyone can draw again.
+
+    Those whose source has ``min_words`` words (between blanks) are put in the order of the SHA-256
+    of their source; the pairs from ``begin`` (counted from 0) to before ``end`` are the sample.
+    So samples that do not overlap share no pair, and a longer one holds the shorter.
+    """
+
+    begin: CountOrZero
+    end: Count
+    min_words: Count
+
+    @model_validator(mode="after")
+    def _is_not_empty(self) -> "Sample":
+        if self.begin >= self.end:
+            raise ValueError(f"begin {self.begin} is not before end {self.end}: no pair is left")
+        return self
 
 
 class Part(Settings):
@@ -87,7 +114,8 @@ class Part(Settings):
     ``plain`` and ``sgm`` and ``xml`` take a source file and one target file a reference;
     an sgm file may itself hold several references. ``tsv`` and ``tmx`` hold both sides in one
     file, named as ``source``. ``is_dirty`` allows broken lines: they are dropped and counted.
-    ``is_escaped`` says that the text writes &apos; and its like for characters.
+    ``is_escaped`` says that the text writes &apos; and its like for characters. With a ``sample``,
+    only that is taken.
     """
 
     reader: Literal["plain", "tsv", "sgm", "xml", "tmx"]
@@ -97,6 +125,8 @@ class Part(Settings):
     encoding: Literal["utf-8", "latin-1"]
     is_dirty: bool
     is_escaped: bool = False
+    # Left out where there is none: text prepared before this entry was known stays as it is.
+    sample: Sample | None = Field(default=None, exclude_if=lambda sample: sample is None)
 
     @model_validator(mode="after")
     def _fits_its_reader(self) -> "Part":
@@ -171,6 +201,8 @@ class FetchSettings(Settings):
     toy: ToyGrammar | None = None
     downloads: dict[str, Download]
     licensed: dict[str, Licensed]
+    # Left out where there are none: corpora fetched before this entry was known stay as they are.
+    local: dict[str, Local] = Field(default={}, exclude_if=lambda entries: not entries)
     files: tuple[RawPath, ...]  # every file that some split reads, below raw/
 
 
@@ -181,3 +213,43 @@ class PrepareSettings(Settings):
     target: str
     splits: Splits
     text: TextSettings
+
+
+# --- which files ----------------------------------------------------------------------------------
+
+
+def placed_files(splits: Splits) -> list[tuple[str, str]]:
+    """Every file that the splits read, with the key path below ``splits``."""
+    files = []
+    for split in ("train", "valid", "test"):
+        for number, part in enumerate(getattr(splits, split)):
+            place = f"{split}.{number}"
+            files.append((f"{place}.source", part.source))
+            files += [(f"{place}.targets.{n}", file) for n, file in enumerate(part.targets)]
+    if splits.aligned is not None:
+        for key in ("source", "target", "links"):
+            files.append((f"aligned.{key}", getattr(splits.aligned, key)))
+    return files
+
+
+def raw_files(splits: Splits) -> tuple[str, ...]:
+    """Every file below raw/ that the splits read, each once."""
+    return tuple(dict.fromkeys(file for _, file in placed_files(splits)))
+
+
+def toy_splits(source: str, target: str) -> Splits:
+    """The files that the grammar writes, as if they had been downloaded."""
+
+    def part(split: str) -> Part:
+        return Part(
+            reader="plain", source=f"{split}.{source}", targets=(f"{split}.{target}",),
+            encoding="utf-8", is_dirty=False,
+        )  # fmt: skip
+
+    aligned = AlignedPart(
+        source=f"aligned.{source}", target=f"aligned.{target}", links="aligned.talp",
+        base=0, encoding="utf-8",
+    )  # fmt: skip
+    return Splits(
+        train=(part("train"),), valid=(part("valid"),), test=(part("test"),), aligned=aligned
+    )

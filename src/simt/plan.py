@@ -1,37 +1,50 @@
 """What a study will do, as text for a person."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
-from simt.check import State, Step, drawing_statuses, study_steps
-from simt.cost import Cost, RunCost, StudyCost
+from simt.check import Inspection, StepState
+from simt.cost import Cost, Measurement, StudyCost
+from simt.datasheets import ASSUMED_FRACTION, GPUS, REFERENCE
 from simt.params import Drawing, Knob, Params
-from simt.runs import SETTINGS_FILE, Point, Run, drawing_points, point_settings
+from simt.products import SETTINGS_FILE
+from simt.runs import Kind, Point, Run, drawing_points, point_settings, why_left_out
+from simt.steps import Step, Steps
+from simt.user_files import missing_by_pair, unfetched_pairs
 
 
-def describe_study(params: Params, study_name: str) -> str:
-    """The corpora, runs, decodings, figures and tables of a study, and what is done of each."""
-    steps = study_steps(params, study_name)
+def describe_study(params: Params, study_name: str, corpora: Path | None = None) -> str:
+    """The corpora, runs, decodings, figures and tables of a study, and what is done of each.
+
+    ``corpora`` is the user's SIMT_CORPORA.
+    """
+    steps, look = Steps(params, study_name), Inspection()
     by_stage = {
-        stage: [step for step in steps if step.stage == stage and step.marker == SETTINGS_FILE]
-        for stage in ("corpora", "runs", "points")
+        "corpora": steps.corpora(),
+        "runs": steps.runs(),
+        "points": [one for one in steps.points() if one.product.marker == SETTINGS_FILE],
     }
+    drawings = len(steps.drawings("figures")) + len(steps.drawings("tables"))
     lines = [
-        _headline(params, study_name, by_stage),
-        *_section("corpora", _corpora_lines(by_stage["corpora"])),
-        *_section("runs", _run_lines(by_stage["runs"])),
-        *_section("points", _point_lines(params, by_stage["points"])),
-        *_section("figures", _drawing_lines(params, study_name, "figures", steps)),
-        *_section("tables", _drawing_lines(params, study_name, "tables", steps)),
-        *_section("stale, and why", _stale_lines(steps)),
+        _headline(params, study_name, by_stage, drawings),
+        *_section("corpora", _corpora_lines(by_stage["corpora"], look)),
+        *_section("runs", _run_lines(by_stage["runs"], look)),
+        *_section("points", _point_lines(params, by_stage["points"], look)),
+        *_section("figures", _drawing_lines(params, study_name, "figures", steps, look)),
+        *_section("tables", _drawing_lines(params, study_name, "tables", steps, look)),
+        *_section("left out, and why", _left_out_lines(params, study_name)),
+        *_section("stale or damaged, and why", _stale_lines(steps.all(), look)),
+        *_section("for you to provide", _missing_lines(params, study_name, corpora)),
     ]
     return "\n".join(lines)
 
 
-def _headline(params: Params, study_name: str, by_stage: dict[str, list[Step]]) -> str:
+def _headline(
+    params: Params, study_name: str, by_stage: dict[str, list[Step]], drawings: int
+) -> str:
     study = params.studies[study_name]
     pairs, runs, points = len(study.runs), len(by_stage["runs"]), len(by_stage["points"])
-    drawings = len(params.paper.figures) + len(params.paper.tables)
     seeds = ", ".join(map(str, study.seeds))
     return (
         f"Study {study_name} (fidelity {params.fidelity}, seeds {seeds}): "
@@ -46,32 +59,40 @@ def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
         yield from ("", title, *(f"  {row}" for row in rows))
 
 
-def _corpora_lines(steps: list[Step]) -> Iterator[str]:
+def _corpora_lines(steps: list[Step], look: Inspection) -> Iterator[str]:
     pairs: dict[str, list[str]] = {}
     for step in steps:
         pair, verb = step.name.split(" ")
-        pairs.setdefault(pair, []).append(f"{verb} {step.status.state}")
+        pairs.setdefault(pair, []).append(f"{verb} {look.status(step).state}")
+    width = _width(pairs)
     for pair, states in pairs.items():
-        yield f"{pair:<14} {' · '.join(states)}"
+        yield f"{pair:<{width}} {' · '.join(states)}"
 
 
-def _run_lines(steps: list[Step]) -> Iterator[str]:
+def _width(pairs: Iterable[str]) -> int:
+    """Of the column of pairs, which is the same in every section."""
+    return max([14, *map(len, pairs)])
+
+
+def _run_lines(steps: list[Step], look: Inspection) -> Iterator[str]:
     """A line for each pair and method: its variants, and how many of the runs are done."""
     groups: dict[tuple[str, str], list[Step]] = {}
     for step in steps:
         run = Run.parse(step.name)
         groups.setdefault((run.pair, run.method), []).append(step)
+    width = _width(pair for pair, _ in groups)
     for (pair, method), group in groups.items():
         variants = dict.fromkeys(Run.parse(step.name).variant for step in group)
-        yield f"{pair:<14} {method:<10} {_states(group):<18} {' '.join(variants)}"
+        yield f"{pair:<{width}} {method:<10} {_states(group, look):<18} {' '.join(variants)}"
 
 
-def _point_lines(params: Params, steps: list[Step]) -> Iterator[str]:
+def _point_lines(params: Params, steps: list[Step], look: Inspection) -> Iterator[str]:
     """A line for each pair, method and split: jobs, and how often the split is decoded."""
     groups: dict[tuple[str, str, str], list[Step]] = {}
     for step in steps:
         point = Point.parse(step.name)
         groups.setdefault((point.run.pair, point.run.method, point.split), []).append(step)
+    width = _width(pair for pair, _, _ in groups)
     for (pair, method, split), group in groups.items():
         knobs: dict[Knob, None] = {}
         decodings = 0
@@ -81,39 +102,51 @@ def _point_lines(params: Params, steps: list[Step]) -> Iterator[str]:
             decodings += len(values)
         at = ", ".join("full" if knob == "full" else f"{knob:g}" for knob in _sorted(knobs))
         yield (
-            f"{pair:<14} {method:<10} {split:<8} {_states(group):<18} "
+            f"{pair:<{width}} {method:<10} {split:<8} {_states(group, look):<18} "
             f"{_count(decodings, 'decoding')} at {at}"
         )
 
 
-def _drawing_lines(params: Params, study_name: str, kind: str, steps: list[Step]) -> Iterator[str]:
+def _drawing_lines(
+    params: Params, study_name: str, kind: Kind, steps: Steps, look: Inspection
+) -> Iterator[str]:
     drawings: dict[str, Drawing] = getattr(params.paper, kind)
     study = params.studies[study_name]
-    for path, status in drawing_statuses(params, study_name, kind, steps).items():
-        name, drawing = path.stem, drawings[path.stem]
+    for step in steps.drawings(kind):
+        status, drawing = look.status(step), drawings[step.name]
         points = drawing_points(study, drawing)
         aside = f" ({status.why})" if status.why else ""
-        if drawing.split == "aligned" and points and not _has_alignments(params, points):
-            aside += " (no gold alignments for this pair)"
         shown = f"{drawing.title}; {_count(len(points), 'point')}"
-        yield f"{name:<30} {status.state:<6} {shown}{aside}"
+        yield f"{step.name:<30} {status.state:<7} {shown}{aside}"
 
 
-def _has_alignments(params: Params, points: list[Point]) -> bool:
-    return any(params.splits(point.run.pair).aligned is not None for point in points)
+def _left_out_lines(params: Params, study_name: str) -> Iterator[str]:
+    study, paper = params.studies[study_name], params.paper
+    for name, drawing in {**paper.figures, **paper.tables}.items():
+        if reason := why_left_out(params, study, drawing):
+            yield f"{name:<30} {reason}"
 
 
-def _stale_lines(steps: list[Step]) -> Iterator[str]:
+def _stale_lines(steps: list[Step], look: Inspection) -> Iterator[str]:
     """Only causes: what is stale because of something above it follows from that."""
     for step in steps:
-        cause = not any(need.status.state != "done" for need in step.needs)
-        if step.status.state == "stale" and cause:
-            yield f"{step.name}: {step.status.why}"
+        status = look.status(step)
+        is_cause = all(look.status(read.step).state == "done" for read in step.reads)
+        if status.state == "damaged" or (status.state == "stale" and is_cause):
+            yield f"{step.name}: {status.why}"
 
 
-def _states(steps: list[Step]) -> str:
-    counts = Counter(step.status.state for step in steps)
-    in_order: tuple[State, ...] = ("done", "stale", "to do")
+def _missing_lines(params: Params, study_name: str, corpora: Path | None) -> Iterator[str]:
+    """The files that fetching will ask for."""
+    pairs = unfetched_pairs(params, study_name)
+    for pair, messages in missing_by_pair(params, pairs, corpora).items():
+        for message in messages:
+            yield from f"{pair}, {message}".split("\n")
+
+
+def _states(steps: list[Step], look: Inspection) -> str:
+    counts = Counter(look.status(step).state for step in steps)
+    in_order: tuple[StepState, ...] = ("done", "damaged", "stale", "to do")
     return ", ".join(f"{counts[state]} {state}" for state in in_order if counts[state])
 
 
@@ -128,35 +161,69 @@ def _count(number: int, noun: str, plural: str | None = None) -> str:
 # --- cost -------------------------------------------------------------------------------------
 
 
-def describe_cost(cost: StudyCost) -> str:
-    """What each run of a study costs, the total, and how long the longest chain of runs takes."""
-    width = max(len(str(run.run)) for run in cost.runs)
-    head = f"  {'':<{width}} {'weights':>8} {'tokens':>8} {'FLOPs':>8} {'planned':>9} {'actual':>9}"
+def describe_cost(cost: StudyCost, device_numbers: Sequence[int]) -> str:
+    """What a study costs in all and by run, and how long it takes with so many devices.
+
+    What was measured here and what is assumed of GPUs are never mixed; the latter has a star.
+    """
     lines = [
-        f"Cost of study {cost.study}: {_count(len(cost.runs), 'training')}, in device time",
+        f"Cost of study {cost.study}: {_count(len(cost.runs), 'training')}, "
+        f"{_short(cost.planned.target_tokens)} target tokens, {_short(cost.planned.flops)}FLOP",
+        _cost_headline(cost),
         "",
-        head,
-        *(f"  {_cost_line(run, width)}" for run in cost.runs),
-        f"  {'all':<{width}} {'':>8} {_costs(cost.planned, cost.actual)}",
+        *_run_cost_lines(cost),
         "",
         *_outcome_lines(cost),
-        f"Longest chain: {' then '.join(map(str, cost.critical_path))}, {_critical(cost)}",
-        *_speed_lines(cost),
+        *_measured_lines(cost, device_numbers),
+        *_assumed_lines(cost, device_numbers),
+        f"Longest chain: {', then '.join(map(str, cost.critical_path))}",
+        *(f"Not used: {problem}" for problem in cost.unusable),
     ]
     return "\n".join(lines)
 
 
-def _cost_line(run: RunCost, width: int) -> str:
-    costs = _costs(run.planned, run.actual)
-    return f"{run.run!s:<{width}} {_short(run.parameters):>8} {costs}"
+def _cost_headline(cost: StudyCost) -> str:
+    """Device hours: measured if all runs are like one that was, else those of a GPU if it fits."""
+    if cost.planned.device_hours is not None:
+        return f"{_duration(cost.planned.device_hours)} of one device, by speeds measured here"
+    if cost.is_gpu_sized:
+        hours = _duration(cost.hours_on(REFERENCE))
+        return f"About {hours} of one {REFERENCE.name}*. {_NOT_MEASURED}"
+    return _NOT_MEASURED
 
 
-def _costs(planned: Cost, actual: Cost | None) -> str:
-    done = "" if actual is None else _duration(actual.device_hours)
-    return (
-        f"{_short(planned.target_tokens):>8} {_short(planned.flops):>8} "
-        f"{_duration(planned.device_hours):>9} {done:>9}"
+_NOT_MEASURED = (
+    "Models of these sizes were not measured here; to do so:\n"
+    "  simt bench train --size MODEL --json bench.json; simt plan --cost --bench bench.json"
+)
+
+
+def _run_cost_lines(cost: StudyCost) -> Iterator[str]:
+    """A table with a row for each run, and only those columns that have something to say."""
+    width = max(len(str(run.run)) for run in cost.runs)
+    per_flop = cost.hours_on(REFERENCE) / cost.planned.flops if cost.is_gpu_sized else None
+    is_planned = any(run.planned.device_hours is not None for run in cost.runs)
+
+    def row(name: str, weights: str, planned: Cost, actual: Cost | None) -> str:
+        cells = [f"{name:<{width}} {weights:>8}", f"{_short(planned.target_tokens):>8}"]
+        cells.append(f"{_short(planned.flops):>8}")
+        if per_flop is not None:
+            cells.append(f"{_duration(planned.flops * per_flop):>9}")
+        if is_planned:
+            cells.append(f"{_duration(planned.device_hours):>9}")
+        if actual is not None:
+            cells.append(f"{_duration(actual.device_hours):>9}")
+        return "  " + " ".join(cells)
+
+    yield (
+        f"  {'':<{width}} {'weights':>8} {'tokens':>8} {'FLOPs':>8}"
+        + (f" {REFERENCE.name + '*':>9}" if per_flop is not None else "")
+        + (f" {'planned':>9}" if is_planned else "")
+        + (f" {'actual':>9}" if cost.finished else "")
     )
+    for run in cost.runs:
+        yield row(str(run.run), _short(run.parameters), run.planned, run.actual)
+    yield row("all", "", cost.planned, cost.actual)
 
 
 def _outcome_lines(cost: StudyCost) -> Iterator[str]:
@@ -168,27 +235,52 @@ def _outcome_lines(cost: StudyCost) -> Iterator[str]:
     yield f"Finished: {runs}, planned {hours}, took {_duration(actual.device_hours)}"
 
 
-def _critical(cost: StudyCost) -> str:
-    if cost.critical_hours is None:
-        return "by FLOPs"
-    return f"{_duration(cost.critical_hours)} however many devices there are"
+def _measured_lines(cost: StudyCost, numbers: Sequence[int]) -> Iterator[str]:
+    """The speeds behind the planned hours, and what follows from them for several devices."""
+    speeds: dict[str, list[Measurement]] = {}
+    for run in cost.runs:
+        if run.speed is not None:
+            speeds.setdefault(run.speed.device, []).append(run.speed)
+    for device, found in speeds.items():
+        rates = sorted(one.flops_per_s for one in found)
+        shown = dict.fromkeys(f"{_short(rate)}FLOP/s" for rate in (rates[0], rates[-1]))
+        trainings = _count(len({one.name for one in found}), "training")
+        yield f"Measured here: {device}, {' to '.join(shown)} in {trainings} like these"
+    carried = sum(run.speed is not None and not run.is_of_this_model for run in cost.runs)
+    if carried:
+        yield f"Carried over by FLOPs from a model of another size: {_count(carried, 'run')}"
+    if cost.critical_hours is not None:
+        times = [f"{number}: {_wall(cost.wall_hours(number))}" for number in numbers]
+        least = _wall(cost.critical_hours)
+        yield f"Wall time by number of such devices: {', '.join(times)}, any: {least}"
 
 
-def _speed_lines(cost: StudyCost) -> Iterator[str]:
-    """Where the speeds come from, or how to get some."""
-    speeds = Counter(run.speed_of for run in cost.runs if run.speed_of is not None)
-    if speeds:
-        named = [f"{name} ({_count(uses, 'run')})" for name, uses in speeds.most_common(3)]
-        more = f" and {len(speeds) - 3} more" if len(speeds) > 3 else ""
-        yield f"Speeds as measured of {', '.join(named)}{more}"
-        guesses = sum(not run.is_of_this_model for run in cost.runs)
-        if guesses:
-            yield (
-                f"{_count(guesses, 'run')} of a size that was never measured: time by FLOPs, which "
-                "says little of another device. Measure it there: simt bench train --size …"
-            )
-    else:
-        yield "No speed is known yet: simt bench train --json bench.json, then --bench bench.json"
+def _assumed_lines(cost: StudyCost, numbers: Sequence[int]) -> Iterator[str]:
+    """What the study would take on GPUs by their data sheets, for models that can fill one."""
+    if not cost.is_gpu_sized:
+        yield "GPUs are left out: models this small reach no known fraction of a peak"
+        return
+    yield from (
+        f"* Assumed, not measured: {ASSUMED_FRACTION:.0%} of NVIDIA's peak for dense products, no "
+        "loss by several",
+        "  GPUs in one training. Trainings only; those that others start from come first.",
+        "",
+        f"  {'':<9} {'peak TFLOP/s':<12} {'GPU hours':>9} "
+        + "".join(f"{_count(number, 'GPU'):>8} " for number in numbers)
+        + f"{'any':>8}  peak from",
+    )
+    for gpu in GPUS:
+        times = [cost.wall_hours_on(gpu, number) for number in numbers]
+        walls = "".join(f"{_wall(hours):>8} " for hours in (*times, cost.critical_hours_on(gpu)))
+        peak = f"{gpu.peak_tflops:g} {gpu.precision}"
+        hours = _duration(cost.hours_on(gpu))
+        yield f"  {gpu.name:<9} {peak:<12} {hours:>9} {walls} {gpu.source}"
+    yield ""
+
+
+def _wall(hours: float | None) -> str:
+    """Days from the third on."""
+    return f"{hours / 24:.1f} d" if hours is not None and hours >= 48 else _duration(hours)
 
 
 def _short(number: float) -> str:
@@ -206,4 +298,4 @@ def _duration(hours: float | None) -> str:
         return f"{hours * 3600:.1f} s"
     if hours < 1:
         return f"{hours * 60:.1f} min"
-    return f"{hours:.1f} h" if hours < 1000 else f"{hours:,.0f} h"
+    return f"{hours:.1f} h" if hours < 100 else f"{hours:,.0f} h"

@@ -2,40 +2,44 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from itertools import accumulate
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, from_json
 
-from simt.errors import SimtError
+from simt.errors import SimtError, short
 from simt.settings import Settings
 
 M = TypeVar("M", bound=Settings)
+_SHOWN_PLACES = 3  # of a problem that is in many
+_SHOWN_NAMES = 3  # that may be meant
 
 
 @dataclass
 class Problems:
     """Key paths and what is wrong there, in the order they were found."""
 
-    found: list[tuple[str, str]] = field(default_factory=list)
+    found: dict[tuple[str, str], None] = field(default_factory=dict)
+    _places: set[str] = field(default_factory=set)  # with all that they are inside of
 
     def add(self, path: str, text: str) -> None:
         """Note a problem, once."""
-        if (path, text) not in self.found:
-            self.found.append((path, text))
+        self.found[path, text] = None
+        self._places.update(accumulate(path.split("."), "{}.{}".format))
 
     def are_at(self, path: str) -> bool:
         """Whether anything is wrong with what stands at ``path``, or inside it."""
-        return any(f"{place}.".startswith(f"{path}.") for place, _ in self.found)
+        return path in self._places
 
     def unknown(self, path: str, kind: str, owner: str, known: Iterable[str]) -> None:
         """Note a name that does not exist, with those that do."""
         known = list(known)
-        close = get_close_matches(path.rsplit(".", 1)[-1], known, n=1)
-        hint = f" (did you mean {close[0]}?)" if close else ""
+        hint = did_you_mean(path.rsplit(".", 1)[-1], known)
         self.add(path, f"unknown {kind}{hint}; {owner} has {', '.join(known) or 'none'}")
 
     def check_name(self, path: str, name: object, kind: str, known: Iterable[str]) -> bool:
@@ -43,10 +47,7 @@ class Problems:
         known = list(known)
         if name in known:
             return True
-        close = get_close_matches(str(name), known, n=1)
-        hint = f" (did you mean {close[0]}?)" if close else ""
-        there_are = ", ".join(known) or "none"
-        self.add(path, f"there is no {kind} '{name}'{hint}; there are {there_are}")
+        self.add(path, no_such(kind, name, known))
         return False
 
     def parse(self, schema: type[M], raw: Any, path: str) -> M | None:
@@ -55,7 +56,7 @@ class Problems:
             return schema.of(raw)
         except ValidationError as error:
             for detail in error.errors():
-                self._translate(detail, schema, path)
+                self.translate(detail, schema, path)
             return None
 
     def check_values(self, schema: type[Settings], raw: Mapping[str, Any], path: str) -> None:
@@ -65,7 +66,7 @@ class Problems:
         """
         for detail in _findings(schema, raw):
             if not _is_of_the_whole(detail):
-                self._translate(detail, schema, path)
+                self.translate(detail, schema, path)
 
     def check_whole(self, schema: type[Settings], raw: Mapping[str, Any], path: str) -> None:
         """Note what is missing in layers put together, or does not go together.
@@ -74,20 +75,28 @@ class Problems:
         """
         for detail in _findings(schema, raw):
             if _is_of_the_whole(detail):
-                self._translate(detail, schema, path)
+                self.translate(detail, schema, path)
 
     def raise_if_any(self, file_name: str) -> None:
         """Stop with one message that lists them all, if there are any."""
         if not self.found:
             return
-        count = "1 problem" if len(self.found) == 1 else f"{len(self.found)} problems"
-        lines = [f"  {path}: {text}" for path, text in self.found]
+        together = self._together()
+        count = "1 problem" if len(together) == 1 else f"{len(together)} problems"
+        lines = [line for (_, text), paths in together.items() for line in _told(text, paths)]
         raise SimtError("\n".join([f"{file_name} has {count}:", *lines]))
 
-    def _translate(self, detail: ErrorDetails, schema: type[BaseModel], path: str) -> None:
+    def _together(self) -> dict[tuple[str, str], list[str]]:
+        """Where each problem is, by key and text: an anchor repeats one mistake in many places."""
+        together: dict[tuple[str, str], list[str]] = {}
+        for path, text in self.found:
+            together.setdefault((path.rsplit(".", 1)[-1], text), []).append(path)
+        return together
+
+    def translate(self, detail: ErrorDetails, schema: type[BaseModel], path: str) -> None:
         """Pydantic's finding in our words."""
         location = [part for part in detail["loc"] if part != "[key]"]
-        place = ".".join([path, *(str(part) for part in location)])
+        place = ".".join([path, *(short(str(part)) for part in location)])
         kind, value = detail["type"], detail["input"]
         if kind == "extra_forbidden":
             owner = _schema_at(schema, location[:-1])
@@ -96,30 +105,100 @@ class Problems:
             self.add(place, "missing; there is no default for it")
         elif kind == "literal_error":
             expected = detail["ctx"]["expected"].replace("'", "").replace(" or ", ", ")
-            self.add(place, f"'{value}' is not possible; there are {expected}")
+            self.add(place, f"'{short(str(value))}' is not possible; there are {expected}")
         elif kind == "value_error":
             self.add(place, str(detail["ctx"]["error"]))
         elif kind == "too_short":
             if not value:  # otherwise it has items, and what is wrong with those is told
                 self.add(place, "is empty; give at least one")
         elif kind in ("float_type", "int_type") and (number := _number_in(value, kind)):
-            self.add(place, f"{json.dumps(value)} is text to YAML, not a number; write {number}")
+            self.add(place, f"{_quoted(value)} is text to YAML, not a number; write {number}")
         else:
             message = detail["msg"][0].lower() + detail["msg"][1:]
-            self.add(place, f"{json.dumps(value, default=str)}: {message}")
+            self.add(place, f"{_quoted(value)}: {message}")
+
+
+def _told(text: str, paths: list[str]) -> Iterator[str]:
+    """A problem, and where else it is."""
+    first, *others = paths
+    yield f"  {first}: {text}"
+    if others:
+        rest = len(others) - _SHOWN_PLACES
+        more = f" and {rest} more places" if rest > 0 else ""
+        yield f"    the same at {', '.join(others[:_SHOWN_PLACES])}{more}"
+
+
+def no_such(kind: str, name: object, known: Sequence[str]) -> str:
+    """That a name does not exist, which one may be meant, and which there are."""
+    quoted, there_are = short(str(name)), ", ".join(known) or "none"
+    return f"there is no {kind} '{quoted}'{did_you_mean(quoted, known)}; there are {there_are}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The question whether a known name was meant, for behind one that is not; may be empty.
+
+    A part of a name is enough, whatever zeros are before its numbers: fig3 is fig03-bleu-al.
+    """
+    known, name = list(known), short(name)
+    close = get_close_matches(name, known, n=1) or [
+        one for one in known if re.search(rf"(?<!\d){_part(name)}(?!\d)", _part(one))
+    ]
+    is_clear = 0 < len(close) <= _SHOWN_NAMES
+    return f" (did you mean {' or '.join(close)}?)" if is_clear else ""
+
+
+def _part(name: str) -> str:
+    """A name without the zeros that only keep names in order."""
+    return re.escape(re.sub(r"(?<!\d)0+(?=\d)", "", name.lower()))
 
 
 def parse_argument(schema: type[M], text: str) -> M:
     """The settings that a step is given as its argument --settings."""
+    return _parse_text(schema, text, "--settings", "snakemake -n -p shows it")
+
+
+def read_file(schema: type[M], path: Path, remedy: str) -> M:
+    """The settings in a JSON file; ``remedy`` is told where it holds none."""
+    return _parse_text(schema, read_text(path, remedy), str(path), remedy)
+
+
+def parse_values(schema: type[M], values: Mapping[str, Any], name: str, remedy: str) -> M:
+    """The same for values that were read from the file of that name."""
+    return _parse_text(schema, json.dumps(values), name, remedy)
+
+
+def read_text(path: Path, remedy: str) -> str:
+    """A text file; ``remedy`` is told where there is none."""
     try:
-        values = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise SimtError(f"--settings is not JSON: {error}; snakemake -n -p shows it") from None
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise SimtError(f"{path} is missing; {remedy}") from None
+    except UnicodeDecodeError:
+        raise SimtError(f"{path} is not UTF-8; {remedy}") from None
+    except OSError as error:
+        raise SimtError(f"{path} cannot be read: {error.strerror}; {remedy}") from None
+
+
+def parse_json(text: str, name: object, remedy: str) -> Any:
+    """The values of a JSON text, which is nested no deeper than a program can follow."""
+    try:
+        return from_json(text)
+    except ValueError as error:
+        raise SimtError(f"{name} is not JSON ({error}); {remedy}") from None
+
+
+def _parse_text(schema: type[M], text: str, name: str, remedy: str) -> M:
     problems = Problems()
-    settings = problems.parse(schema, values, "settings")
-    problems.raise_if_any("--settings")
-    assert settings is not None
-    return settings
+    try:
+        return schema.model_validate_json(text)
+    except ValidationError as error:
+        for detail in error.errors():
+            if detail["type"] == "json_invalid":
+                message = detail["msg"].removeprefix("Invalid JSON: ")
+                raise SimtError(f"{name} is not JSON: {message}; {remedy}") from None
+            problems.translate(detail, schema, "settings")
+    problems.raise_if_any(name)
+    raise AssertionError("a refusal without a reason")
 
 
 def _findings(schema: type[Settings], raw: Mapping[str, Any]) -> list[ErrorDetails]:
@@ -135,6 +214,10 @@ def _is_of_the_whole(detail: ErrorDetails) -> bool:
     """Whether a finding is about the keys together and not about the value of one."""
     location = detail["loc"]
     return not location or (detail["type"] == "missing" and len(location) == 1)
+
+
+def _quoted(value: Any) -> str:
+    return short(json.dumps(value, default=str))
 
 
 def _number_in(value: Any, kind: str) -> str | None:

@@ -1,4 +1,4 @@
-"""How far a long piece of work has come: a bar for a person, a line a minute for a log."""
+"""How far a long piece of work has come: a bar for a person, lines for a log."""
 
 import sys
 from collections.abc import Callable
@@ -6,9 +6,21 @@ from typing import Any
 
 from tqdm import tqdm
 
+_FIRST_S = 5.0  # so soon the first line of a log comes
+
 
 class _Lines(tqdm):  # type: ignore[type-arg]
     """Whole lines instead of a bar that is drawn over and over: a log file keeps them all."""
+
+    def __init__(self, longest_s: float, **options: Any) -> None:
+        self.longest_s = longest_s  # from one line to the next
+        super().__init__(**options)
+
+    def display(self, *args: Any, **options: Any) -> None:
+        """Print a line, and wait longer for the next."""
+        wait = min(self.longest_s, max(_FIRST_S, self.format_dict["elapsed"] / 10))
+        self.mininterval = self.maxinterval = wait
+        super().display(*args, **options)
 
     @staticmethod
     def status_printer(file: Any) -> Callable[[str], None]:
@@ -20,12 +32,15 @@ class _Lines(tqdm):  # type: ignore[type-arg]
         return print_line
 
 
-def progress_bar(**options: Any) -> "tqdm[Any]":
+def progress_bar(line_every_s: float = 60, **options: Any) -> "tqdm[Any]":
     """Progress with an ETA on standard error.
 
-    Where that is no terminal: nothing for what is over in seconds, else a plain line a minute.
+    Where that is no terminal: nothing for what is over in seconds, else plain lines, the longer it
+    takes the rarer: one in five seconds at first, and never less than one in ``line_every_s``.
     """
     if sys.stderr.isatty():
         return tqdm(file=sys.stderr, **options)
-    plain: dict[str, Any] = {"mininterval": 60, "maxinterval": 60, "delay": 5}
-    return _Lines(file=sys.stderr, bar_format="{l_bar} {r_bar}", **(plain | options))
+    first = min(_FIRST_S, line_every_s)
+    plain: dict[str, Any] = {"mininterval": first, "maxinterval": first, "delay": first}
+    plain |= {"file": sys.stderr, "bar_format": "{l_bar} {r_bar}"}
+    return _Lines(line_every_s, **(plain | options))

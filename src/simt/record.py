@@ -12,21 +12,34 @@ from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
-from simt.cost import RUN_FILE
+from simt.atomic import read_object
+from simt.curve import bleu_at_latencies
+from simt.markers import settings_of
 from simt.params import Params
-from simt.runs import RESULTS, SETTINGS_FILE, Run, read_settings, run_settings
+from simt.products import HISTORY_FILE, RUN_FILE, SETTINGS_FILE
+from simt.runs import RESULTS, Run, run_settings
 from simt.settings import RunSettings
+from simt.systems import training_label
 
-State = Literal["running", "finished", "failed", "killed"]
-Row = tuple[int, float | None, dict[str, float]]  # step, seconds since the start, values by name
+RunState = Literal["running", "finished", "failed", "killed"]
+MetricRow = tuple[
+    int, float | None, dict[str, float]
+]  # step, seconds since the start, values by name
 
-HISTORY_FILE = "history.jsonl"
 FAILURE_FILE = "failure.json"
 SILENCE_S = 1800  # a record that has not grown for so long is of a run that is no more
 
 _NOT_SHOWN = ("update", "epoch", "seconds")
 _OF_SPEED = ("tokens_per_s", "peak_memory_mb")
-_NOT_COMPARED = ("ap_", "dal_", "cw_", "max_cw_")  # beside AL; they are in scores.json
+_NOT_COMPARED = (
+    "yaal_",
+    "dsptv_",
+    "ap_",
+    "dal_",
+    "atd_",
+    "cw_",
+    "max_cw_",
+)  # beside AL; they are in scores.json
 _OF_MODEL = ("parameters", "trained_parameters", "target_tokens", "training_seconds")
 
 
@@ -36,7 +49,7 @@ class RunRecord:
 
     run: Run
     settings: dict[str, Any]
-    state: State
+    state: RunState
     changed: float  # time of its newest row
     failure: str  # why it failed, if it did
     facts: dict[str, Any]  # run.json; empty before the end
@@ -48,17 +61,17 @@ class RunRecord:
         """Tells apart runs of the same name that were made with other settings."""
         return settings_digest(self.settings)
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[MetricRow]:
         """The rows of the training, in order."""
         return list(_history_rows(self.history)) if self.history.exists() else []
 
-    def point_rows(self, split: str) -> list[Row]:
-        """A row for each point with a numeric knob, then that of ``full``.
+    def point_rows(self, split: str) -> list[MetricRow]:
+        """A row for each point with a numeric knob, then the numbers to compare systems by.
 
-        Steps are hundredths of the latency, so that a chart of quality by step is the curve that
-        one wants to see.
+        Steps are hundredths of the latency, so that also a chart of quality by step has the shape
+        of the curve.
         """
-        return list(_point_rows(split, self.points[split]))
+        return list(_point_rows(split, [self.points[split]]))
 
     def model_values(self) -> dict[str, float]:
         """What is known of the finished model."""
@@ -74,14 +87,8 @@ def settings_digest(settings: dict[str, Any]) -> str:
 
 
 def work_folder(settings: RunSettings, folder: Path) -> Path:
-    """Where a run keeps what it needs to go on."""
+    """Where a run keeps what it needs to resume."""
     return folder / "work" / settings_digest(json.loads(settings.as_json()))
-
-
-def file_digest(path: Path) -> str:
-    """Changes when the file does."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()[:16]
 
 
 def read_record(params: Params, run: Run, now: float, is_over: bool) -> RunRecord | None:
@@ -90,7 +97,7 @@ def read_record(params: Params, run: Run, now: float, is_over: bool) -> RunRecor
     ``is_over`` says that nothing is being trained any more. Otherwise a run without a model is
     taken to be running as long as its record grows.
     """
-    settings = read_settings(run.folder / SETTINGS_FILE)
+    settings = settings_of(run.folder / SETTINGS_FILE)
     if settings is None:
         return _unfinished(run, run_settings(params, run), now, is_over)
     return RunRecord(
@@ -99,7 +106,7 @@ def read_record(params: Params, run: Run, now: float, is_over: bool) -> RunRecor
         state="finished",
         changed=(run.folder / HISTORY_FILE).stat().st_mtime,
         failure="",
-        facts=read_settings(run.folder / RUN_FILE) or {},
+        facts=read_object(run.folder / RUN_FILE) or {},
         history=run.folder / HISTORY_FILE,
         points=_points(run),
     )
@@ -111,7 +118,7 @@ def _unfinished(run: Run, settings: RunSettings, now: float, is_over: bool) -> R
     if not files:
         return None
     changed = max(path.stat().st_mtime for path in files)
-    failure = (read_settings(work / FAILURE_FILE) or {}).get("why", "")
+    failure = (read_object(work / FAILURE_FILE) or {}).get("why", "")
     is_silent = is_over or now - changed > SILENCE_S
     return RunRecord(
         run=run,
@@ -139,7 +146,7 @@ def point_file(folder: Path) -> Path:
     return scores if scores.exists() else folder / "confidence.json"
 
 
-def _history_rows(path: Path) -> Iterator[Row]:
+def _history_rows(path: Path) -> Iterator[MetricRow]:
     """Whole lines only: a training may be writing the next one."""
     seconds = 0.0
     with path.open(encoding="utf-8") as stream:
@@ -157,22 +164,42 @@ def _name(key: str) -> str:
     return f"speed/{key}" if key in _OF_SPEED else f"train/{key}"
 
 
-def _point_rows(split: str, folder: Path) -> Iterator[Row]:
-    found = json.loads(point_file(folder).read_text(encoding="utf-8"))
-    if "points" not in found:
-        yield 0, None, _values(split, found)
+def _point_rows(split: str, folders: Sequence[Path]) -> Iterator[MetricRow]:
+    found = [json.loads(point_file(folder).read_text(encoding="utf-8")) for folder in folders]
+    if "points" not in found[0]:
+        yield 0, None, _values(split, found[0])
         return
-    latency = found["main_latency"]
-    simultaneous = [point for point in found["points"] if point["knob"] != "full"]
-    simultaneous.sort(key=lambda point: point["scores"][latency]["value"] or 0.0)
+    latency = found[0]["main_latency"]
+    points = [point for one in found for point in one["points"]]
     last = -inf
-    for point in simultaneous:
-        step = round(100 * (point["scores"][latency]["value"] or 0.0))
+    for point in _simultaneous(points, latency):
+        lag = point["scores"][latency]["value"] or 0.0
+        step = round(100 * lag)
         last = step if step > last else int(last) + 1  # no two points in one place
-        yield last, None, {f"{split}/knob": point["knob"], **_values(split, point["scores"])}
-    for point in found["points"]:
-        if point["knob"] == "full" and split == "test":
-            yield 0, None, _values("test full source", point["scores"])
+        place = {f"{split}/AL": lag, f"{split}/knob": point["knob"]}
+        yield last, None, place | _values(split, point["scores"])
+    if split == "test":
+        yield 0, None, _comparable(points, latency)
+
+
+def _simultaneous(points: Sequence[dict[str, Any]], latency: str) -> list[dict[str, Any]]:
+    """The points that do not wait for the whole source, by latency."""
+    chosen = [point for point in points if point["knob"] != "full"]
+    return sorted(chosen, key=lambda point: point["scores"][latency]["value"] or 0.0)
+
+
+def _comparable(points: Sequence[dict[str, Any]], latency: str) -> dict[str, float]:
+    """Numbers to compare systems by: BLEU at some latencies, and with the whole source."""
+    places = [
+        (point["scores"][latency]["value"], point["scores"]["bleu"]["value"])
+        for point in _simultaneous(points, latency)
+        if None not in (point["scores"][latency]["value"], point["scores"]["bleu"]["value"])
+    ]
+    values = bleu_at_latencies(places)
+    for point in points:
+        if point["knob"] == "full" and point["scores"]["bleu"]["value"] is not None:
+            values["bleu_full_source"] = point["scores"]["bleu"]["value"]
+    return values
 
 
 def _values(group: str, scores: dict[str, Any]) -> dict[str, float]:
@@ -186,6 +213,12 @@ def _values(group: str, scores: dict[str, Any]) -> dict[str, float]:
     }
 
 
+def curve_rows(records: Sequence[RunRecord]) -> list[MetricRow]:
+    """The same for the one curve on the test set that several trainings make up."""
+    folders = [record.points["test"] for record in records if "test" in record.points]
+    return list(_point_rows("test", folders)) if folders else []
+
+
 def points_table(records: Sequence[RunRecord]) -> str:
     """Quality and latency of all points on the test set as Markdown, by latency."""
     rows, latency = [], ""
@@ -193,15 +226,15 @@ def points_table(records: Sequence[RunRecord]) -> str:
         if "test" in record.points:
             found = json.loads(point_file(record.points["test"]).read_text(encoding="utf-8"))
             latency = found["main_latency"]
+            name = training_label(record.run.method, record.run.variant)
             for point in found["points"]:
-                name = f"{record.run.variant} seed{record.run.seed}"
                 rows.append((_shown(point, latency), _shown(point, "bleu"), name, point["knob"]))
     if not rows:
         return ""
     rows.sort(key=lambda row: float(row[0]))
     lines = [f"| {name} | {knob} | {lag} | {bleu} |" for lag, bleu, name, knob in rows]
-    head = f"In charts of test/…, the step is 100 × {latency}.\n\n| run | knob | {latency} | BLEU |"
-    return "\n".join([head, "|---|---|---|---|", *lines])
+    head = f"test/AL is {latency}; in charts by step, the step of test/… is 100 × AL.\n\n"
+    return "\n".join([f"{head}| system | knob | {latency} | BLEU |", "|---|---|---|---|", *lines])
 
 
 def _shown(point: dict[str, Any], name: str) -> str:

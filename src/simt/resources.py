@@ -1,7 +1,7 @@
 """What jobs ask of the machine: GPUs, threads, time and memory, by step and size of model.
 
 Rough on purpose: each attempt at a job may use more than the one before it, and a training that
-is out of time saves and goes on. No result depends on these numbers, except that on a CPU another
+is out of time saves and resumes. No result depends on these numbers, except that on a CPU another
 number of threads adds in another order.
 """
 
@@ -66,11 +66,15 @@ class Jobs:
     def _of(self, wildcards: Any) -> Resources:
         if isinstance(self._needs, Resources):
             return self._needs
-        run = Run.of(wildcards)
-        preset = self._params.model_preset(run.pair, run.method, run.variant)
-        return _row(self._needs, self._params.model[preset].width)
+        return _row(self._needs, self._params, Run.from_wildcards(wildcards))
 
 
-def _row(rows: Rows, width: int) -> Resources:
-    """The first row that is wide enough; beyond the last, the last."""
+def training_gpus(params: Params, run: Run) -> int:
+    """How many GPUs a training asks for."""
+    return _row(TRAINING, params, run).gpu
+
+
+def _row(rows: Rows, params: Params, run: Run) -> Resources:
+    """The first row that is wide enough for a run's model; beyond the last, the last."""
+    width = params.model[params.model_preset(run.pair, run.method, run.variant)].width
     return next((row for limit, row in rows.items() if width <= limit), list(rows.values())[-1])

@@ -3,32 +3,39 @@
 The path is the primary key: stage first, then identity from coarse to fine.
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from simt.errors import SimtError
-from simt.pairs import FetchSettings, PrepareSettings, TextSettings
-from simt.params import Drawing, Params, Study, raw_files
+from simt.pairs import FetchSettings, PrepareSettings, TextSettings, raw_files
+from simt.params import Drawing, Params, Study
+from simt.problems import did_you_mean, no_such
 from simt.settings import (
     METHOD_SETTINGS,
     TOY_ESTIMATOR,
+    EvaluationSplit,
     PointSettings,
     RunSettings,
     ScoringSettings,
     Settings,
     TrainingSettings,
 )
+from simt.system_folder import names_folder, read_manifest
 
 RESULTS = Path("results")
-SETTINGS_FILE = "settings.json"  # written last in each folder: it is there only when all is
-SCORING_FILE = "scoring.json"  # the same for the scores beside the instances of a point
-THEATRE_FILE = "theatre.json"  # and for the states that the report's theatre shows, which are in
-STATES_FILE = "states.jsonl"
-GRID_FILE = "grid.json"  # all states of one sentence, beside the correlations of a split
+# Names and folders, with the wildcards of Snakemake's rules.
+RUN_NAME = "{pair}/{method}/{variant}/seed{seed}"
+POINT_NAME = f"{RUN_NAME}/{{split}}"
+CORPUS_FOLDER = f"{RESULTS}/corpora/{{pair}}"
+RUN_FOLDER = f"{RESULTS}/runs/{RUN_NAME}"
+POINT_FOLDER = f"{RESULTS}/points/{POINT_NAME}"
+PAPER_FOLDER = f"{RESULTS}/paper/{{study}}"
+COMPARISON = "fig03-bleu-al"  # the figure that shows every system to compare
 
 CorpusStep = Literal["fetch", "prepare", "bpe"]
+Kind = Literal["figures", "tables"]
+_SPLITS: dict[str, EvaluationSplit] = {split: split for split in get_args(EvaluationSplit)}
 CORPUS_FOLDERS: dict[CorpusStep, str] = {"fetch": "raw", "prepare": "text", "bpe": "bpe"}
 
 
@@ -42,15 +49,15 @@ class Run:
     seed: int
 
     def __str__(self) -> str:
-        return f"{self.pair}/{self.method}/{self.variant}/seed{self.seed}"
+        return RUN_NAME.format(**vars(self))
 
     @property
     def folder(self) -> Path:
         """Where the run's model and record are kept."""
-        return RESULTS / "runs" / str(self)
+        return Path(RUN_FOLDER.format(**vars(self)))
 
     @classmethod
-    def of(cls, wildcards: Any) -> "Run":
+    def from_wildcards(cls, wildcards: Any) -> "Run":
         """The run that Snakemake's wildcards name."""
         return cls(wildcards.pair, wildcards.method, wildcards.variant, int(wildcards.seed))
 
@@ -62,10 +69,6 @@ class Run:
         return cls(pair, method, variant, int(seed.removeprefix("seed")))
 
 
-EvaluationSplit = Literal["valid", "test", "aligned"]
-_SPLITS: dict[str, EvaluationSplit] = {"valid": "valid", "test": "test", "aligned": "aligned"}
-
-
 @dataclass(frozen=True, order=True)
 class Point:
     """A run decoded on one split, at all its knob values in one job."""
@@ -74,22 +77,17 @@ class Point:
     split: EvaluationSplit
 
     def __str__(self) -> str:
-        return f"{self.run}/{self.split}"
+        return POINT_NAME.format(**vars(self.run), split=self.split)
 
     @property
     def folder(self) -> Path:
         """Where the instances and scores are kept."""
-        return RESULTS / "points" / str(self)
-
-    @property
-    def marker(self) -> Path:
-        """The file that is there when the point is complete; on valid nothing is scored."""
-        return self.folder / (SETTINGS_FILE if self.split == "valid" else SCORING_FILE)
+        return Path(POINT_FOLDER.format(**vars(self.run), split=self.split))
 
     @classmethod
-    def of(cls, wildcards: Any) -> "Point":
+    def from_wildcards(cls, wildcards: Any) -> "Point":
         """The point that Snakemake's wildcards name."""
-        return cls(Run.of(wildcards), wildcards.split)
+        return cls(Run.from_wildcards(wildcards), wildcards.split)
 
     @classmethod
     def parse(cls, name: str) -> "Point":
@@ -98,9 +96,15 @@ class Point:
         return cls(Run.parse(run), _SPLITS[split])
 
 
-def corpus_folder(pair: str, step: CorpusStep) -> Path:
-    """Where a step on the way from address to ids keeps its files."""
-    return RESULTS / "corpora" / pair / CORPUS_FOLDERS[step]
+def corpus_folder(pair: str, step: CorpusStep | None = None) -> Path:
+    """Where a pair keeps its files, or a step on the way from address to ids."""
+    folder = Path(CORPUS_FOLDER.format(pair=pair))
+    return folder if step is None else folder / CORPUS_FOLDERS[step]
+
+
+def paper_folder(study: str) -> Path:
+    """Where the figures, tables and report of a study are kept."""
+    return Path(PAPER_FOLDER.format(study=study))
 
 
 # --- settings -------------------------------------------------------------------------------
@@ -113,7 +117,7 @@ def corpus_settings(params: Params, pair: str, step: CorpusStep) -> Settings:
     if step == "fetch":
         return FetchSettings(
             **languages, toy=entry.toy, downloads=entry.downloads, licensed=entry.licensed,
-            files=raw_files(splits),
+            local=entry.local, files=raw_files(splits),
         )  # fmt: skip
     if step == "prepare":
         text = TextSettings.of(params.text_settings(pair))
@@ -134,22 +138,28 @@ def run_settings(params: Params, run: Run) -> RunSettings:
         model=params.model[params.model_preset(*names)],
         training=TrainingSettings.of(params.training_settings(*names)),
         method_settings=method.of(params.method_settings(*names)).model_dump(),
-        start_from=params.methods[run.method].variants[run.variant].start_from,
+        start_from=_start_from(params, run),
     )
 
 
 def named_settings(params: Params, pair: str, name: str, size: str | None) -> RunSettings:
     """The settings of a run that a person names, such as ``sm2/bi``, of another size if given."""
     if pair not in params.pairs:
-        raise SimtError(f"params.yaml has no pair {pair!r}")
+        raise SimtError(f"params.yaml: {no_such('pair', pair, list(params.pairs))}")
     method, _, variant = name.partition("/")
     if method not in params.methods or variant not in params.methods[method].variants:
-        raise SimtError(f"params.yaml has no run {name!r}; give a method and a variant: offline/bi")
+        known = [
+            f"{one}/{each}" for one, entry in params.methods.items() for each in entry.variants
+        ]
+        raise SimtError(
+            f"params.yaml has no run {name!r}{did_you_mean(name, known)}; "
+            "give a method and a variant: offline/bi"
+        )
     settings = run_settings(params, Run(pair, method, variant, seed=1))
     if size is None:
         return settings
     if size not in params.model:
-        raise SimtError(f"params.yaml has no model {size!r}; it has {', '.join(params.model)}")
+        raise SimtError(f"params.yaml: {no_such('model', size, list(params.model))}")
     return settings.model_copy(update={"model": params.model[size]})
 
 
@@ -177,32 +187,30 @@ def has_estimator(params: Params, pair: str) -> bool:
 
 def estimator_folder(pair: str) -> Path:
     """Where the quality estimator of a pair is kept."""
-    return RESULTS / "corpora" / pair / "estimator"
+    return corpus_folder(pair) / "estimator"
 
 
-def estimator_files(params: Params, pair: str) -> list[Path]:
-    """A pair's own estimator: one file or none."""
-    return [estimator_folder(pair) / SETTINGS_FILE] if has_estimator(params, pair) else []
+def _start_from(params: Params, run: Run) -> str | None:
+    """What a run starts from: a method/variant, or which weights those of a folder are."""
+    folder = start_folder(params, run)
+    if folder is not None:
+        return read_manifest(folder).start_from
+    return params.methods[run.method].variants[run.variant].start_from
 
 
-def judge_files(params: Params, point: Point) -> list[Path]:
-    """What scoring a point needs besides its instances: the pair's own estimator or nothing."""
-    return estimator_files(params, point.run.pair) if scoring_settings(params, point).comet else []
+def start_folder(params: Params, run: Run) -> Path | None:
+    """The exported folder whose weights this run starts from, if it does."""
+    start = params.methods[run.method].variants[run.variant].start_from
+    return Path(start) if start is not None and names_folder(start) else None
 
 
 def start_run(params: Params, run: Run) -> Run | None:
     """The run whose model this one starts from, if it does."""
     start = params.methods[run.method].variants[run.variant].start_from
-    if start is None:
+    if start is None or names_folder(start):
         return None
     method, variant = start.split("/")
     return Run(run.pair, method, variant, run.seed)
-
-
-def start_files(params: Params, run: Run) -> list[Path]:
-    """What a training needs of the run that it starts from: one file or none."""
-    start = start_run(params, run)
-    return [] if start is None else [start.folder / SETTINGS_FILE]
 
 
 # --- what a study needs -----------------------------------------------------------------------
@@ -215,8 +223,13 @@ def study_runs(study: Study) -> list[Run]:
         for pair, methods in study.runs.items()
         for method, variants in methods.items()
         for variant in variants
-        for seed in study.seeds
+        for seed in study.seeds_of(method, variant)
     ]
+
+
+def compared_runs(params: Params, study: Study) -> list[Run]:
+    """The trainings of the systems that the paper compares with each other, on every pair."""
+    return [run for run in study_runs(study) if _is_drawn(run, params.paper.figures[COMPARISON])]
 
 
 def drawing_points(study: Study, drawing: Drawing) -> list[Point]:
@@ -235,17 +248,17 @@ def _is_drawn(run: Run, drawing: Drawing) -> bool:
 
 
 def study_points(params: Params, study: Study) -> list[Point]:
-    """Every decoding that some figure or table of the study needs, or the theatre."""
+    """Every decoding that some figure or table of the study needs, or the policy viewer."""
     paper = params.paper
-    drawings = [*paper.figures.values(), *paper.tables.values(), paper.theatre]
+    drawings = [*paper.figures.values(), *paper.tables.values(), paper.policy_viewer]
     return sorted({point for one in drawings for point in decoded_points(params, study, one)})
 
 
-def staged_points(params: Params, study: Study) -> list[Point]:
-    """The points of which the theatre shows every state: their models have a confidence."""
+def viewed_points(params: Params, study: Study) -> list[Point]:
+    """The points of which the policy viewer shows every state: their models have a confidence."""
     return [
         point
-        for point in decoded_points(params, study, params.paper.theatre)
+        for point in decoded_points(params, study, params.paper.policy_viewer)
         if METHOD_SETTINGS[point.run.method].has_confidence
     ]
 
@@ -259,17 +272,31 @@ def decoded_points(params: Params, study: Study, drawing: Drawing) -> list[Point
     ]
 
 
-def shown_files(params: Params, study: Study, drawing: Drawing) -> list[Path]:
-    """What must be there before a figure or table is drawn."""
+def shown_points(params: Params, study: Study, drawing: Drawing) -> list[Point]:
+    """The points of a drawing and of those whose numbers it repeats."""
     drawings = (drawing, *(params.paper.tables[name] for name in drawing.also))
     points = (point for one in drawings for point in decoded_points(params, study, one))
-    return [point.marker for point in dict.fromkeys(points)]
+    return [
+        point for point in dict.fromkeys(points) if point.run.pair in (drawing.only or study.runs)
+    ]
 
 
-def read_settings(path: Path) -> dict[str, Any] | None:
-    """The settings that a step was done with, or None where it is not finished."""
-    try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError):
-        return None
-    return settings if isinstance(settings, dict) else None
+def study_drawings(params: Params, study: Study, kind: Kind) -> dict[str, Drawing]:
+    """The figures, or the tables, for which a study has something to show."""
+    drawings: dict[str, Drawing] = getattr(params.paper, kind)
+    return {name: one for name, one in drawings.items() if not why_left_out(params, study, one)}
+
+
+def why_left_out(params: Params, study: Study, drawing: Drawing) -> str:
+    """Why a figure or table would be empty, or a second time the same; "" if it is drawn."""
+    if shown_points(params, study, drawing):
+        return ""
+    if drawing.only:
+        return f"the study has none of the pairs {', '.join(drawing.only)}"
+    pairs = study.pairs.in_role(drawing.pairs)
+    if not pairs:
+        besides = " besides its main ones" if drawing.pairs == "appendix" else ""
+        return f"the study has no {drawing.pairs.replace('-', ' ')} pair{besides}"
+    if drawing_points(study, drawing):
+        return f"no gold alignments for {', '.join(pairs)}"
+    return "the study has none of its runs"

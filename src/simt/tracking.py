@@ -1,9 +1,10 @@
 """The record of a study, mirrored into MLflow; the only module that imports it.
 
-One experiment a study; in it a run for each pair and method, and below that one for each training.
-The files below results/ are the record, and nothing reads the mirror back. Mirroring again changes
-nothing: a run is found by its name and settings, rows that the store has are left out, and only
-files that changed are sent. A run that no longer agrees with its record is deleted and made anew.
+One experiment a study; in it a run for each training, named as in the figures, one for each curve
+that several trainings make up, and one with the report. The files below results/ are the record,
+and nothing reads the mirror back. Mirroring again changes nothing: a run is found by its name and
+settings, rows that the store has are left out, and only files that changed are sent. A run that no
+longer agrees with its record is deleted and made anew.
 """
 
 import gc
@@ -23,19 +24,37 @@ from mlflow.entities import Run as MlflowRun
 from mlflow.exceptions import MlflowException
 
 from simt.errors import SimtError
-from simt.instances import INSTANCES_FILE
+from simt.markers import file_digest
+from simt.mlflow_view import MAIN, view_addresses, view_tags
 from simt.params import Params
-from simt.record import RunRecord, State, file_digest, point_file, points_table, read_record
-from simt.runs import RESULTS, Run, run_settings, study_runs
+from simt.products import INSTANCES_FILE
+from simt.record import (
+    RunRecord,
+    RunState,
+    curve_rows,
+    point_file,
+    points_table,
+    read_record,
+    settings_digest,
+)
+from simt.runs import RESULTS, Run, compared_runs, run_settings, study_runs
+from simt.systems import ONE_MODEL_PER_POINT, colour_of, label_of, system_key, training_label
 
 METRICS_A_CALL = 1000  # MLflow takes no more
 POLL_S = 5.0
-_STATUS: dict[State, str] = {
+_STATUS: dict[RunState, str] = {
     "running": "RUNNING", "finished": "FINISHED", "failed": "FAILED", "killed": "KILLED",
 }  # fmt: skip
 _FILES_TAG = "simt.files"
-_PAPER = "figures and tables"
+_PARTS_TAG = "trainings"  # which ones a curve is made of
+_PAPER = "report"
 _MODEL_TRAINING = {"mlflow.experimentKind": "custom_model_development"}  # what the pages look like
+_PAPER_NOTE = "Open report.html under Artifacts: claims, figures, tables, and the policy viewer."
+_VIEW = "SM² against the baselines"
+_NOTE = (
+    f'The saved view "{_VIEW}" shows the systems of Figure 3: BLEU against average lagging (AL), '
+    "and BLEU at the same AL. Clear its search box to see every training."
+)
 
 
 class StoreError(SimtError):
@@ -67,26 +86,43 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:300]
 
 
-def mirror_study(params: Params, study: str, store: str, artifacts: Path, is_over: bool) -> str:
-    """A line that says what the store now holds.
+@dataclass(frozen=True)
+class Store:
+    """MLflow's address of a database or a server, where files go, and where the pages are.
 
-    ``store`` is MLflow's address of a database or a server. ``artifacts`` is for files, unless a
-    server keeps them. ``is_over`` says that no run is being trained any more.
+    ``artifacts`` is for files, unless a server keeps them. ``pages`` may be empty: not known.
+    """
+
+    address: str
+    artifacts: Path
+    pages: str
+
+    @property
+    def has_own_artifacts(self) -> bool:
+        """Whether it is a server, which keeps files itself."""
+        return self.address.startswith("http")
+
+
+def mirror_study(params: Params, study: str, store: Store, is_over: bool) -> str:
+    """Says what the store now holds, and where to look at it.
+
+    ``is_over`` says that no run is being trained any more.
     """
     logging.getLogger("alembic").setLevel(logging.WARNING)  # not every table that it makes
     logging.getLogger("mlflow").setLevel(logging.WARNING)
-    with _store_errors(store), _little_garbage():
-        mirror = _Mirror.open(MlflowClient(store), params, study, store, artifacts)
+    with _store_errors(store.address), _little_garbage():
+        mirror = _Mirror.open(MlflowClient(store.address), params, study, store)
         states = mirror.take_in(is_over)
     counts = [f"{states.count(state)} {state}" for state in _STATUS if state in states]
-    return f"study {study}: {', '.join(counts) or 'nothing yet'}, mirrored into {store}"
+    said = f"study {study}: {', '.join(counts) or 'nothing yet'}, mirrored into {store.address}"
+    pages = view_addresses(store.pages, mirror.experiment, mirror.pairs) if store.pages else []
+    return "\n".join([said, *(f"{_VIEW}: {page}" for page in pages)])
 
 
 def follow_study(
     params: Params,
     study: str,
-    store: str,
-    artifacts: Path,
+    store: Store,
     wait: Callable[[float], bool],
     say: Callable[[str], None],
 ) -> None:
@@ -98,7 +134,7 @@ def follow_study(
     while not is_over:
         is_over = wait(POLL_S)
         try:
-            said = mirror_study(params, study, store, artifacts, is_over)
+            said = mirror_study(params, study, store, is_over)
         except StoreError as error:
             if is_over:
                 raise
@@ -151,51 +187,42 @@ class _Mirror:
     params: Params
     study: str
     experiment: str
+    tags: dict[str, str]
+    created_ms: int
     entries: dict[str, _Entry]
 
     @classmethod
-    def open(
-        cls, client: MlflowClient, params: Params, study: str, store: str, artifacts: Path
-    ) -> "_Mirror":
+    def open(cls, client: MlflowClient, params: Params, study: str, store: Store) -> "_Mirror":
         found = client.get_experiment_by_name(study)
         if found is not None and found.lifecycle_stage == "deleted":
             client.restore_experiment(found.experiment_id)
         if found is None:
-            place = None if store.startswith("http") else (artifacts / study).absolute().as_uri()
-            experiment = client.create_experiment(study, place, tags=_MODEL_TRAINING)
-        else:
-            experiment = found.experiment_id
-        runs = _all_runs(client, experiment)
+            artifacts = (store.artifacts / study).absolute().as_uri()
+            place = None if store.has_own_artifacts else artifacts
+            found = client.get_experiment(client.create_experiment(study, place, _MODEL_TRAINING))
+        runs = _all_runs(client, found.experiment_id)
         entries = {run.data.tags["simt.name"]: _Entry.of(run) for run in runs}
-        return cls(client, params, study, experiment, entries)
+        tags, created_ms = dict(found.tags), found.creation_time or 0
+        return cls(client, params, study, found.experiment_id, tags, created_ms, entries)
 
-    def take_in(self, is_over: bool) -> list[State]:
+    @property
+    def pairs(self) -> list[str]:
+        """The pairs of the study."""
+        return list(self.params.studies[self.study].runs)
+
+    def take_in(self, is_over: bool) -> list[RunState]:
         """Bring every run up to the record; gives their states."""
         now = time.time()
         runs = study_runs(self.params.studies[self.study])
         found = [read_record(self.params, run, now, is_over) for run in runs]
         records = [record for record in found if record is not None]
-        groups: dict[str, list[RunRecord]] = {}
-        for record in records:
-            groups.setdefault(_group_name(record.run), []).append(record)
-        for name, group in groups.items():
-            self._take_in_group(name, group)
-        self._set_aside({_run_name(record) for record in records}, now)
-        self._take_in_paper()
-        return [record.state for record in records]
-
-    def _take_in_group(self, name: str, records: list[RunRecord]) -> None:
-        """The runs of a pair and method, below a run that holds them together."""
-        if name not in self.entries:
-            start = min(_start_ms(record) for record in records)
-            tags = {"pair": records[0].run.pair, "method": records[0].run.method}
-            self._create(name, name, start, tags)
         for record in records:
             self._take_in_run(record)
-        ended = max(record.changed for record in records)
-        state = _state_of_all([record.state for record in records])
-        self._describe(self.entries[name], records)
-        self._set_status(self.entries[name], state, ended)
+        curves = self._take_in_curves(records)
+        self._set_aside({_run_name(record) for record in records} | curves, now)
+        self._take_in_paper()
+        self._take_in_views()
+        return [record.state for record in records]
 
     # --- a training -----------------------------------------------------------------------------
 
@@ -211,20 +238,35 @@ class _Mirror:
             params = [Param(key, str(value)) for key, value in _flat(record.settings)]
             self.client.log_batch(entry.id, params=params)
         self._send_numbers(entry, record)
-        self._describe(entry, [record], _outcome_tags(record) | {_FILES_TAG: json.dumps(files)})
+        is_whole = record.run.method not in ONE_MODEL_PER_POINT
+        label = training_label(record.run.method, record.run.variant)
+        tags = self._names(record.run, label, is_whole) | _outcome_tags(record)
+        self._describe(entry, [record], tags | {_FILES_TAG: json.dumps(files)})
         self._set_status(entry, record.state, record.changed)
 
     def _create_run(self, name: str, record: RunRecord) -> _Entry:
-        run = record.run
         tags = {
             "fidelity": self._fidelity(record),
             "is_current": "yes",
-            "mlflow.parentRunId": self.entries[_group_name(run)].id,
             "revision": str(record.settings["revision"]),
         }
-        return self._create(
-            name, f"{run.method} {run.variant} seed{run.seed}", _start_ms(record), tags
-        )
+        return self._create(name, str(record.run), _start_ms(record), tags)
+
+    def _names(self, run: Run, label: str, is_curve: bool) -> dict[str, str]:
+        """What a run is called and how it is found: by its pair, or as a system to compare."""
+        study = self.params.studies[self.study]
+        parts = [
+            label,
+            *([run.pair] if len(study.runs) > 1 else []),
+            *([f"seed {run.seed}"] if len(study.seeds) > 1 else []),
+        ]
+        is_main = is_curve and run in compared_runs(self.params, study)
+        return {
+            "mlflow.runName": ", ".join(parts),
+            "mlflow.runColor": colour_of(system_key(run.method, run.variant)),
+            "pair": run.pair,
+            "view": MAIN if is_main else "other",
+        }
 
     def _fidelity(self, record: RunRecord) -> str:
         """The presets under which the run has the settings that it was made with."""
@@ -269,29 +311,77 @@ class _Mirror:
 
     # --- what is above trainings ----------------------------------------------------------------
 
+    def _take_in_curves(self, records: Sequence[RunRecord]) -> set[str]:
+        """The curves that several trainings make up, as runs of their own; gives their names."""
+        curves: dict[tuple[str, str, int], list[RunRecord]] = {}
+        for record in records:
+            run = record.run
+            if run.method in ONE_MODEL_PER_POINT and "test" in record.points:
+                curves.setdefault((run.pair, run.method, run.seed), []).append(record)
+        return {self._take_in_curve(curve) for curve in curves.values()}
+
+    def _take_in_curve(self, records: list[RunRecord]) -> str:
+        """One curve; with other points it is another one, and its name says so."""
+        run = records[0].run
+        digests = {str(one.run): file_digest(point_file(one.points["test"])) for one in records}
+        name = f"{run.pair}/{run.method}/seed{run.seed} {settings_digest(digests)}"
+        labels = [training_label(one.run.method, one.run.variant) for one in records]
+        start_ms = min(_start_ms(record) for record in records)
+        entry = self.entries.get(name)
+        if entry is None:
+            entry = self._create(name, name, start_ms, {_PARTS_TAG: ", ".join(labels)})
+        self._log_rows(entry, curve_rows(records))
+        names = self._names(run, label_of(system_key(run.method, run.variant)), True)
+        self._describe(entry, records, names)
+        state = _state_of_all([record.state for record in records])
+        self._set_status(entry, state, max(record.changed for record in records))
+        return name
+
     def _take_in_paper(self) -> None:
-        """Figures and tables as files of a run of their own."""
+        """The report, figures and tables as files of a run of their own."""
         folder = RESULTS / "paper" / self.study
-        drawn = sorted([*folder.glob("figures/*.png"), *folder.glob("tables/*.md")])
+        above = [path for path in (folder / "report.html", folder / "claims.md") if path.exists()]
+        drawn = [*above, *sorted([*folder.glob("figures/*.png"), *folder.glob("tables/*.md")])]
         if not drawn:
             return
         times = [path.stat().st_mtime for path in drawn]
         if _PAPER not in self.entries:
-            self._create(_PAPER, f"{self.study} {_PAPER}", round(1000 * min(times)), {})
+            self._create(_PAPER, _PAPER, round(1000 * min(times)), {"view": "other"})
         entry = self.entries[_PAPER]
         files = {path.name: file_digest(path) for path in drawn}
         for path in drawn:
             if entry.files.get(path.name) != files[path.name]:
-                self.client.log_artifact(entry.id, str(path), path.parent.name)
-        self._set_tags(entry, {_FILES_TAG: json.dumps(files)})
+                place = None if path in above else path.parent.name
+                self.client.log_artifact(entry.id, str(path), place)
+        note = {"mlflow.note.content": _PAPER_NOTE}
+        self._set_tags(entry, note | {_FILES_TAG: json.dumps(files)})
         self._set_status(entry, "finished", max(times))
 
+    def _take_in_views(self) -> None:
+        """What the page shows first, and how to read it."""
+        note = _NOTE
+        if _PAPER in self.entries:
+            run = self.entries[_PAPER].id
+            page = f"#/experiments/{self.experiment}/runs/{run}/artifacts/report.html"
+            note = f"[The report of the study]({page}) has its claims, figures and tables. {_NOTE}"
+        tags = {"mlflow.note.content": note} | view_tags(_VIEW, self.pairs, self.created_ms)
+        for key, value in tags.items():
+            if self.tags.get(key) != value:
+                self.client.set_experiment_tag(self.experiment, key, value)
+
     def _set_aside(self, current: set[str], now: float) -> None:
-        """Runs that results/ no longer has, as settings changed: kept to compare, but closed."""
+        """Runs that results/ no longer has, as settings changed: kept to compare, but closed.
+
+        A curve with other points than now is of no use any more.
+        """
         for name, entry in self.entries.items():
-            if "is_current" in entry.tags:
-                self._set_tags(entry, {"is_current": "yes" if name in current else "no"})
-                if name not in current and entry.status == "RUNNING":
+            is_current = name in current
+            if _PARTS_TAG in entry.tags and not is_current:
+                self.client.delete_run(entry.id)
+            elif "is_current" in entry.tags:
+                old = {"is_current": "no", "view": "other"}
+                self._set_tags(entry, {"is_current": "yes"} if is_current else old)
+                if not is_current and entry.status == "RUNNING":
                     self._set_status(entry, "killed", now)
 
     # --- calls ----------------------------------------------------------------------------------
@@ -308,7 +398,7 @@ class _Mirror:
             self.client.log_batch(entry.id, tags=[RunTag(*item) for item in new.items()])
             entry.tags |= new
 
-    def _set_status(self, entry: _Entry, state: State, end: float) -> None:
+    def _set_status(self, entry: _Entry, state: RunState, end: float) -> None:
         status = _STATUS[state]
         if entry.status == status:
             return
@@ -330,14 +420,10 @@ def _all_runs(client: MlflowClient, experiment: str) -> Iterator[MlflowRun]:
             return
 
 
-def _state_of_all(states: list[State]) -> State:
+def _state_of_all(states: list[RunState]) -> RunState:
     """Of a group: running while any is; otherwise the worst."""
-    order: tuple[State, ...] = ("running", "failed", "killed", "finished")
+    order: tuple[RunState, ...] = ("running", "failed", "killed", "finished")
     return next(state for state in order if state in states)
-
-
-def _group_name(run: Run) -> str:
-    return f"{run.pair} {run.method}"
 
 
 def _run_name(record: RunRecord) -> str:

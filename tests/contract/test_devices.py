@@ -60,10 +60,12 @@ def test_decoding_stays_on_the_device_of_the_model(
 ) -> None:
     method = make_method(name)
     model = lively(make_model(method)).eval()
-    expected = simulate(model, [method.policy(model, KNOBS[name])], SOURCES, DECODING, references)
+    expected = simulate(
+        model.network, [method.policy(model, KNOBS[name])], SOURCES, DECODING, references
+    )
     with torch.device("meta"):
         policies = [method.policy(model, KNOBS[name])]
-        found = simulate(model, policies, SOURCES, DECODING, references)
+        found = simulate(model.network, policies, SOURCES, DECODING, references)
     assert [one.tokens for one in found[0]] == [one.tokens for one in expected[0]]
 
 

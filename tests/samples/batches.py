@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from simt.corpus.ids import EOS, PAD
+from simt.corpus.ids import EOS, PAD, SPECIAL_IDS
 from simt.model.batch import Batch
 
 
@@ -35,6 +35,7 @@ def random_batch(
         torch.tensor(source_lengths),
         random_ids(target_lengths, generator, vocabulary_size, 0),
         torch.tensor(target_lengths),
+        SPECIAL_IDS,
     )
 
 
@@ -46,6 +47,7 @@ def with_more_pads(batch: Batch, source_pads: int, target_pads: int) -> Batch:
         batch.source_lengths_B,
         pad(batch.target_BN, (0, target_pads), value=PAD),
         batch.target_lengths_B,
+        batch.ids,
     )
 
 
@@ -57,4 +59,5 @@ def single(batch: Batch, row: int) -> Batch:
         batch.source_lengths_B[row : row + 1],
         batch.target_BN[row : row + 1, :target],
         batch.target_lengths_B[row : row + 1],
+        batch.ids,
     )

@@ -27,7 +27,7 @@ GPUS = 2
 SEARCHED = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 # The profile as it is, but for a queue that answers at once and two cores behind it all.
-QUICKLY = {"slurm-init-seconds-before-status-checks": 1, "latency-wait": 5, "jobs": 4}
+QUICKLY = {"simt-slurm-init-seconds-before-status-checks": 1, "latency-wait": 5, "jobs": 4}
 OPTIONS = [f"--{key}={value}" for key, value in QUICKLY.items()]
 SLURM = ("snakemake", "--profile", "slurm", *OPTIONS)
 SITE = {"SIMT_ACCOUNT": "babel", "SIMT_PARTITION": "cpu", "SIMT_GPU_PARTITION": "gpu"}
@@ -43,11 +43,11 @@ CredType=cred/munge
 AuthInfo=socket={folder}/munge.sock
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool.%n
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
+SlurmdPidFile={folder}/slurmd.%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
+SlurmdLogFile={folder}/slurmd.%n.log
 ProctrackType=proctrack/{tracking}
 TaskPlugin=task/none
 MpiDefault=none
@@ -62,18 +62,44 @@ SchedulerParameters=batch_sched_delay=0,sched_min_interval=100000,bf_interval=1
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 AccountingStorageType=accounting_storage/none
-NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={node_port} \
-CPUs=64 RealMemory=512000 Gres=gpu:{gpus}
+JobSubmitPlugins=lua
+{nodes}
 PartitionName=cpu Nodes=ALL Default=YES MaxTime=INFINITE PriorityTier=10 PreemptMode=off
 PartitionName=gpu Nodes=ALL MaxTime=INFINITE PriorityTier=10 PreemptMode=requeue
 PartitionName=urgent Nodes=ALL MaxTime=INFINITE PriorityTier=90 PreemptMode=off
+PartitionName=spare Nodes=ALL MaxTime=INFINITE PriorityTier=1 PreemptMode=cancel
+PartitionName=short Nodes=ALL MaxTime=1 PriorityTier=10 PreemptMode=off
+"""
+
+NODE_CONF = """\
+NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} \
+CPUs=64 RealMemory=512000 Gres=gpu:{gpus}
+"""
+
+# What a site's limits and accounts do: while the file `refusal` holds the number of one of SLURM's
+# errors, every submission is refused with it.
+JOB_SUBMIT_LUA = """\
+function slurm_job_submit(job, partitions, user)
+  local file = io.open("{folder}/refusal", "r")
+  if file == nil then return slurm.SUCCESS end
+  local number = tonumber(file:read("*a"))
+  file:close()
+  return number
+end
+function slurm_job_modify(job, record, partitions, user) return slurm.SUCCESS end
+return slurm.SUCCESS
 """
 
 
 class Cluster:
-    """One pretended node with two pretended GPUs; partitions cpu, gpu, and urgent before gpu."""
+    """Pretended nodes with two pretended GPUs each.
 
-    def __init__(self) -> None:
+    Partitions: cpu; gpu, whose jobs `urgent` puts back into the queue; spare, whose jobs it
+    cancels; short, for a minute at most.
+    """
+
+    def __init__(self, nodes: int = 1) -> None:
+        self.nodes = [NODE, *(f"{NODE}-{number}" for number in range(2, nodes + 1))]
         # Not pytest's folder: the path of a Unix socket must be short.
         self.folder = Path(tempfile.mkdtemp(prefix="simt-slurm-"))
         self.folder.chmod(0o755)  # munged wants its socket to be within everybody's reach
@@ -94,9 +120,29 @@ class Cluster:
                ("pid-file", "log-file", "seed-file")]  # fmt: skip
         self._launch("munged", "--foreground", f"--key-file={key}", f"--socket={socket_file}", *own)
         self.wait_until(socket_file.exists)
+        self.start_controller()
+        for node in self.nodes:
+            self._launch("slurmd", "-D", "-N", node)
+        self.wait_until(lambda: self._states() == {"idle"})
+
+    def start_controller(self) -> None:
+        """Bring slurmctld up; it knows what it knew before."""
         self._launch("slurmctld", "-D")
-        self._launch("slurmd", "-D", "-N", NODE)
-        self.wait_until(lambda: self._state() == "idle")
+
+    def stop_controller(self) -> None:
+        """End slurmctld; jobs run on without it."""
+        (controller,) = [daemon for daemon in self.daemons if "slurmctld" in map(str, daemon.args)]
+        controller.terminate()
+        controller.wait()
+        self.daemons.remove(controller)
+
+    def refuse(self, error: int | None) -> None:
+        """Refuse every job from now on with one of SLURM's errors, or take them again."""
+        file = self.folder / "refusal"
+        if error is None:
+            file.unlink()
+        else:
+            file.write_text(str(error))
 
     def stop(self) -> None:
         """Cancel what runs, end the daemons, and leave nothing behind."""
@@ -106,8 +152,9 @@ class Cluster:
         for daemon in reversed(self.daemons):
             daemon.terminate()
             daemon.wait()
-        for group in sorted(Path("/sys/fs/cgroup").glob(f"*/slurm_{NODE}/**/"), reverse=True):
-            group.rmdir()
+        for node in self.nodes:
+            for group in sorted(Path("/sys/fs/cgroup").glob(f"*/slurm_{node}/**/"), reverse=True):
+                group.rmdir()
         shutil.rmtree(self.folder)
 
     def run(self, *command: str) -> str:
@@ -140,20 +187,23 @@ class Cluster:
             time.sleep(0.1)
 
     def _configure(self) -> None:
-        ports = _free_ports(2)
+        controller_port, *ports = _free_ports(1 + len(self.nodes))
+        host = socket.gethostname().split(".")[0]
+        nodes = [NODE_CONF.format(node=node, host=host, port=port, gpus=GPUS)
+                 for node, port in zip(self.nodes, ports, strict=True)]  # fmt: skip
         can_group = os.getuid() == 0 and Path("/sys/fs/cgroup/freezer").is_dir()
         configuration = SLURM_CONF.format(
-            folder=self.folder, host=socket.gethostname().split(".")[0], user=_user(), node=NODE,
-            gpus=GPUS, controller_port=ports[0], node_port=ports[1],
-            tracking="cgroup" if can_group else "linuxproc",
+            folder=self.folder, host=host, user=_user(), nodes="".join(nodes),
+            controller_port=controller_port, tracking="cgroup" if can_group else "linuxproc",
         )  # fmt: skip
         (self.folder / "slurm.conf").write_text(configuration)
         (self.folder / "cgroup.conf").write_text("CgroupAutomount=no\n")
+        (self.folder / "job_submit.lua").write_text(JOB_SUBMIT_LUA.format(folder=self.folder))
         for number in range(GPUS):  # only a device makes SLURM set CUDA_VISIBLE_DEVICES
             (self.folder / f"gpu{number}").symlink_to("/dev/null")
         devices = f"Name=gpu File={self.folder}/gpu[0-{GPUS - 1}] Flags=nvidia_gpu_env\n"
         (self.folder / "gres.conf").write_text("AutoDetect=off\n" + devices)
-        for name in ("state", "spool"):
+        for name in ("state", *(f"spool.{node}" for node in self.nodes)):
             (self.folder / name).mkdir()
         # Snakemake's job step forgets SLURM_CONF; first in PATH, this puts it back.
         wrapper = self.folder / "srun"
@@ -167,10 +217,10 @@ class Cluster:
                 subprocess.Popen(command, env=self.environment, stdout=output, stderr=output)
             )
 
-    def _state(self) -> str:
-        asked = ["sinfo", "--noheader", "--partition=cpu", "--format=%T"]
+    def _states(self) -> set[str]:
+        asked = ["sinfo", "--noheader", "--partition=cpu", "--Node", "--format=%T"]
         done = subprocess.run(asked, env=self.environment, capture_output=True, text=True)
-        return done.stdout.strip()
+        return set(done.stdout.split())
 
 
 def quick_profile(folder: Path) -> Path:

@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from simt.corpus.ids import SPECIAL_IDS
+from simt.methods import Model, build_model
+from simt.methods.model import NETWORK
 from simt.model.batch import Batch
-from simt.model.transformer import Transformer, Vocabulary
+from simt.model.network import VocabularySizes
 from simt.settings import ModelSettings
+from tests.samples.reference_loop import Trace
 
 GRADIENT_TOLERANCE = 2e-5  # a norm collects the rounding of all it is made from
 FOLDER = Path(__file__).parents[1] / "golden"
@@ -79,7 +83,7 @@ def part_of(weight: Tensor, part: int | None, like: Tensor) -> Tensor:
 
 def load_weights(model: torch.nn.Module, params: dict[str, Any]) -> None:
     """Puts official weights into our model; every weight must get its value."""
-    weights = dict(model.named_parameters())
+    weights = _by_name_in_files(model)
     untouched = set(weights)
     for official, values in params.items():
         name, part = our_name(official)
@@ -90,9 +94,13 @@ def load_weights(model: torch.nn.Module, params: dict[str, Any]) -> None:
     assert not untouched
 
 
+def _by_name_in_files(model: torch.nn.Module) -> dict[str, torch.nn.Parameter]:
+    return {name.removeprefix(NETWORK): weight for name, weight in model.named_parameters()}
+
+
 def gradients(model: torch.nn.Module, params: dict[str, Any]) -> dict[str, Tensor]:
     """Our gradients under their official names."""
-    weights = dict(model.named_parameters())
+    weights = _by_name_in_files(model)
     found = {}
     for official, values in params.items():
         name, part = our_name(official)
@@ -113,9 +121,9 @@ def golden_size(name: str) -> ModelSettings:
     )
 
 
-def golden_vocabulary(name: str) -> Vocabulary:
+def golden_vocabulary(name: str) -> VocabularySizes:
     size = golden(name)["config"]["V"]
-    return Vocabulary(size, size, is_joint=True)
+    return VocabularySizes(size, size, is_joint=True, ids=SPECIAL_IDS)
 
 
 def golden_batch(case: dict[str, Any]) -> Batch:
@@ -124,16 +132,15 @@ def golden_batch(case: dict[str, Any]) -> Batch:
         torch.tensor(case["src_lengths"]),
         torch.tensor(case["target"]),
         torch.tensor(case["target_lengths"]),
+        SPECIAL_IDS,
     )
     assert batch.decoder_input_BN.tolist() == case["prev_output_tokens"]
     return batch
 
 
-def golden_model(method: Any, name: str) -> Transformer:
+def golden_model(method: Any, name: str) -> Model:
     """Our model with the weights of an official tiny model."""
-    model: Transformer = method.build(
-        golden_size(name), golden_vocabulary(name), 0.0, torch.Generator()
-    )
+    model = build_model(method, golden_size(name), golden_vocabulary(name), 0.0, torch.Generator())
     load_weights(model, golden(name)["params"])
     return model
 
@@ -145,3 +152,28 @@ def assert_close(ours: Any, official: Any, tolerance: float = 1e-5) -> None:
     finite = theirs[theirs.isfinite()]
     scale = max(1.0, float(finite.abs().max())) if finite.numel() else 1.0
     torch.testing.assert_close(ours.detach().float(), theirs, rtol=0, atol=tolerance * scale)
+
+
+def by_tag(case: dict[str, Any]) -> str:
+    """What a golden case is called."""
+    return str(case["tag"])
+
+
+def assert_official_gradients(
+    model: nn.Module, name: str, norms: dict[str, float], embedding: Any
+) -> dict[str, Tensor]:
+    """All gradients by their official names, once their norms and that of the embedding agree."""
+    ours = gradients(model, golden(name)["params"])
+    for weight, norm in norms.items():
+        assert_close(ours[weight].norm(), norm, GRADIENT_TOLERANCE)
+    assert_close(ours["embedding"], embedding)
+    return ours
+
+
+def assert_official_trace(trace: Trace, expected: dict[str, Any]) -> None:
+    """Tokens, delays, actions and, where they were recorded, the states that were asked."""
+    assert trace.tokens == expected["tokens"]
+    assert trace.delays == expected["g"]
+    assert trace.actions == expected["actions"]
+    if "evaluated_states" in expected:
+        assert trace.states == [tuple(state) for state in expected["evaluated_states"]]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from simt.model.transformer import Transformer
+from simt.model.network import Network
 
 
 @dataclass(eq=False)
@@ -19,25 +19,25 @@ class PrefixEncodings:
     prefix anew; those that did not grow since the last call are not encoded again.
     """
 
-    model: Transformer
+    network: Network
     source_BM: Tensor
     memory_BMD: Tensor
     encoded_B: Tensor  # how many tokens memory_BMD was made from
 
     @classmethod
     def start(
-        cls, model: Transformer, source_BM: Tensor, source_lengths_B: Tensor
+        cls, network: Network, source_BM: Tensor, source_lengths_B: Tensor
     ) -> "PrefixEncodings":
         """Sentences of which nothing has been read."""
-        if model.encoder == "uni":
-            memory_BMD = model.encode(source_BM, source_lengths_B)
-            return cls(model, source_BM, memory_BMD, source_lengths_B)
-        memory_BMD = model.target_embedding_VD.new_zeros(*source_BM.shape, model.width)
-        return cls(model, source_BM, memory_BMD, torch.zeros_like(source_lengths_B))
+        if network.encoder == "uni":
+            memory_BMD = network.encode(source_BM, source_lengths_B)
+            return cls(network, source_BM, memory_BMD, source_lengths_B)
+        memory_BMD = network.output.weight_VD.new_zeros(*source_BM.shape, network.width)
+        return cls(network, source_BM, memory_BMD, torch.zeros_like(source_lengths_B))
 
     def memory(self, read_B: Tensor) -> Tensor:
         """States of the first ``read_B`` tokens of each sentence, (B, J, D), garbage beyond."""
-        if self.model.encoder == "bi":
+        if self.network.encoder == "bi":
             self._encode_changed(read_B)
         return self.memory_BMD[:, : int(read_B.max())]
 
@@ -46,11 +46,11 @@ class PrefixEncodings:
         if len(changed):
             longest = int(read_B[changed].max())
             source = self.source_BM[changed, :longest]
-            self.memory_BMD[changed, :longest] = self.model.encode(source, read_B[changed])
+            self.memory_BMD[changed, :longest] = self.network.encode(source, read_B[changed])
             self.encoded_B = read_B.clone()
 
     def select(self, rows: Tensor) -> "PrefixEncodings":
         """The same for some of the sentences, in the order of ``rows``."""
         return PrefixEncodings(
-            self.model, self.source_BM[rows], self.memory_BMD[rows], self.encoded_B[rows]
+            self.network, self.source_BM[rows], self.memory_BMD[rows], self.encoded_B[rows]
         )

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 
@@ -14,6 +15,16 @@ ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 LOCAL = ("snakemake", "--profile", "workflow/profiles/local")
 TINY = ("--config", "study=tiny")
+RULES = (
+    "fetch", "prepare", "bpe", "estimator", "train", "decode", "confidences", "states", "score",
+    "figure", "table", "curves", "claims", "report",
+)  # fmt: skip
+_OF_EACH_PAIR = ("prepare", "bpe", "estimator")
+
+
+def name_of(rule: str) -> str:
+    """What Snakemake calls a rule in the tiny study: some have one for each pair."""
+    return f"{rule}_tiny-deen" if rule in _OF_EACH_PAIR else rule
 
 
 def copy_project(to: Path) -> Path:
@@ -48,23 +59,52 @@ def contents(results: Path, pattern: str) -> dict[str, bytes]:
     return {str(path.relative_to(results)): path.read_bytes() for path in results.rglob(pattern)}
 
 
+class Job(NamedTuple):
+    """A job that Snakemake would run."""
+
+    rule: str
+    name: str  # its pair, or the values of its wildcards with slashes
+    inputs: frozenset[str]
+    outputs: frozenset[str]
+    reason: str
+    command: str
+
+
+def jobs(project: Path, *arguments: str) -> list[Job]:
+    """Every job that would run; of ``bpe_tiny-deen``, the rule is ``bpe``."""
+    said = run(project, *LOCAL, "-n", "--printshellcmds", *arguments)
+    found = []
+    for block in re.split(r"^\[.+\]$", said, flags=re.MULTILINE):  # each begins with the time
+        rule = re.search(r"^(?:local)?rule ([a-z]+)(?:_(\S+))?:$", block, flags=re.MULTILINE)
+        if rule:
+            values = re.findall(r"=([^,]+)", _line(block, "    wildcards"))
+            found.append(
+                Job(
+                    rule[1], rule[2] or "/".join(values),
+                    _files(block, "input"), _files(block, "output"),
+                    _line(block, "    reason"), _line(block, "Shell command"),
+                )
+            )  # fmt: skip
+    return found
+
+
+def _line(block: str, key: str) -> str:
+    found = re.search(rf"^{key}: (.+)$", block, flags=re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _files(block: str, key: str) -> frozenset[str]:
+    return frozenset(re.findall(r"results/[^\s,]+", _line(block, f"    {key}")))
+
+
 def planned(project: Path, *arguments: str) -> Counter[str]:
     """How often each rule would run."""
-    said = run(project, *LOCAL, "-n", *arguments)
-    return Counter(re.findall(r"^(?:local)?rule (\w+):$", said, flags=re.MULTILINE))
+    return Counter(job.rule for job in jobs(project, *arguments))
 
 
 def planned_jobs(project: Path, *arguments: str) -> set[tuple[str, str]]:
-    """Every job that would run: its rule, and the values of its wildcards with slashes."""
-    said = run(project, *LOCAL, "-n", *arguments)
-    found = set()
-    for block in said.split("\n["):  # each job begins with the time
-        rule = re.search(r"^(?:local)?rule (\w+):$", block, flags=re.MULTILINE)
-        wildcards = re.search(r"^    wildcards: (.+)$", block, flags=re.MULTILINE)
-        if rule and wildcards:
-            values = [pair.split("=")[1] for pair in wildcards[1].split(", ")]
-            found.add((rule[1], "/".join(values)))
-    return found
+    """The rules of the jobs that would run, and what for."""
+    return {(job.rule, job.name) for job in jobs(project, *arguments) if job.name}
 
 
 def change(project: Path, path: str, value: object) -> None:

@@ -1,13 +1,14 @@
 """Runs as trainings and scoring leave them behind, without any training."""
 
-import json
 from pathlib import Path
 
 from simt.atomic import write_json
 from simt.params import Params
-from simt.record import FAILURE_FILE, HISTORY_FILE, work_folder
+from simt.products import HISTORY_FILE
+from simt.record import FAILURE_FILE, work_folder
 from simt.runs import Point, Run, point_settings, run_settings
 from simt.training.history import History
+from tests.samples.markers import mark
 from tests.samples.results import entry
 
 
@@ -40,8 +41,7 @@ def finish_run(params: Params, run: Run, updates: int = 3) -> None:
         "validation": {"loss": 1.25},
     }  # fmt: skip
     write_json(run.folder / "run.json", outcome)
-    settings = run_settings(params, run)
-    write_json(run.folder / "settings.json", json.loads(settings.as_json()))
+    mark(run.folder, run_settings(params, run))
 
 
 def score_run(params: Params, run: Run, shift: float = 0.0) -> None:

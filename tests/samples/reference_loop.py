@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from simt.corpus.ids import BOS, EOS, PAD
-from simt.methods import Policy, State
-from simt.model.transformer import Transformer
+from simt.methods import Model, Policy, PolicyState
 from tests.samples.prefixes import PrefixEncodings
 
 
@@ -39,11 +38,11 @@ def translate(
     read = 0
     while EOS not in trace.tokens:
         written_B, length_B = torch.tensor([len(trace.tokens)]), torch.tensor([source_length])
-        least = int(policy.least_read(written_B, length_B))
+        least = int(policy.min_read(written_B, length_B))
         assert 1 <= least <= source_length
         trace.actions += "R" * (least - read)
         read = max(read, least)
-        state = State(
+        state = PolicyState(
             decoder_input_BN=torch.tensor([[EOS, *trace.tokens]]),
             delays_BN=torch.tensor([[*trace.delays, 0]]),
             written_B=written_B,
@@ -51,14 +50,14 @@ def translate(
             source_lengths_B=length_B,
         )
         with torch.no_grad():
-            step = policy.step(memory(state.read_B), state)
+            decision = policy.decide(memory(state.read_B), state)
         trace.states.append((len(trace.tokens) + 1, read))
-        trace.values.append(float(step.value_B))
-        if bool(step.write_B):
+        trace.values.append(float(decision.value_B))
+        if bool(decision.write_B):
             trace.tokens.append(
-                _choose(step.logits_BV[0], len(trace.tokens), max_tokens, allows_bos)
+                _choose(decision.logits_BV[0], len(trace.tokens), max_tokens, allows_bos)
             )
-            trace.logits.append(step.logits_BV[0])
+            trace.logits.append(decision.logits_BV[0])
             trace.delays.append(read)
             trace.actions += "W"
         else:
@@ -82,10 +81,10 @@ def _choose(logits_V: Tensor, written: int, max_tokens: int, allows_bos: bool) -
 
 
 def translate_source(
-    policy: Policy, model: Transformer, source: list[int], max_tokens: int, allows_bos: bool = False
+    policy: Policy, model: Model, source: list[int], max_tokens: int, allows_bos: bool = False
 ) -> Trace:
     """The same for a sentence of ids."""
     source_BM, lengths_B = torch.tensor([source]), torch.tensor([len(source)])
     with torch.no_grad():
-        encodings = PrefixEncodings.start(model, source_BM, lengths_B)
+        encodings = PrefixEncodings.start(model.network, source_BM, lengths_B)
         return translate(policy, encodings.memory, len(source), max_tokens, allows_bos)

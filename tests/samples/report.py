@@ -12,9 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from simt.instances import WordsOf, make_instance, write_instances
+from simt.instances import WordsOf, write_instances
 from simt.params import Knob, Params
-from simt.runs import Point, Run, decoded_points, run_settings, staged_points, study_runs
+from simt.runs import Point, Run, decoded_points, run_settings, study_runs, viewed_points
+from tests.samples.instances import instance_from
+from tests.samples.markers import mark
 
 SOURCE = ["Er", "hat", "das", "Brot", "ge@@", "kauft", "<eos>"]
 TARGET = ["He", "bought", "the", "bread", "<eos>"]
@@ -40,12 +42,28 @@ WAIT_3_LAGGING = 2.2
 
 CLAIM = {
     "claim": "bi-above-baselines", "sentence": "SM²-Bi is above all others.", "where": "Figure 3",
-    "how": "BLEU at equal lagging", "verdict": "holds", "reason": "the number is above 0",
-    "numbers": [
+    "how": "BLEU at equal lagging", "verdict": "holds",
+    "wording": "holds in this training", "reason": "1 of 1 intervals within the expected range",
+    "results": [
         {"what": "SM²-Bi - wait-k at AL 3", "value": 1.234, "low": 0.7, "high": 1.7,
-         "p_value": 0.0005, "paper": None, "expected": "above 0", "stands": "for"},
+         "expected": "above 0", "supports": "yes", "why": "all of the interval is in this range",
+         "to_decide": "", "paper": None},
     ],
 }  # fmt: skip
+
+
+CLAIMS = (
+    CLAIM,
+    {**CLAIM, "claim": "one-against", "sentence": "HMT is below.", "verdict": "does not hold",
+     "wording": "does not hold in this training"},
+    {**CLAIM, "claim": "another-against", "sentence": "ITST is below.", "verdict": "does not hold",
+     "wording": "does not hold in this training"},
+    {**CLAIM, "claim": "open", "sentence": "COMET agrees.", "verdict": "not enough data",
+     "wording": "not enough data", "results": [{
+        "what": "COMET of SM²-Bi - HMT", "value": 0.4, "low": -0.2, "high": 1.0,
+        "expected": "above 0", "supports": "undecided", "why": "the interval contains 0",
+        "to_decide": "about 790 sentences", "paper": None}]},
+)  # fmt: skip
 
 
 def write_report_sources(results: Path, params: Params, study: str) -> None:
@@ -57,14 +75,18 @@ def write_report_sources(results: Path, params: Params, study: str) -> None:
         text = results / "corpora" / pair / "text"
         for name, lines in (("source", SOURCES), ("target", TARGETS), ("talp", LINKS)):
             _write(text / f"aligned.{name}", "\n".join(lines) + "\n")
-    for point in decoded_points(params, chosen, params.paper.theatre):
+    for point in decoded_points(params, chosen, params.paper.policy_viewer):
         _write_instances(results / "points" / str(point), params, point)
-    for point in staged_points(params, chosen):
+    for point in viewed_points(params, chosen):
         grids = (GRID, [[500] * 3] * 3)
         lines = [json.dumps({"index": n, "confidence": one}) for n, one in enumerate(grids)]
         _write(results / "points" / str(point) / "states.jsonl", "\n".join(lines) + "\n")
-    claims = {"study": study, "fidelity": "default", "seeds": 1, "claims": [CLAIM]}
+    claims = {
+        "study": study, "fidelity": "default", "seeds": 1, "intervals": "[ , ] is the interval …",
+        "claims": CLAIMS,
+    }  # fmt: skip
     _write(results / "paper" / study / "claims.json", json.dumps(claims))
+    _write(results / "paper" / study / "claims.md", "The same for readers.")
 
 
 def _write_run(folder: Path, params: Params, run: Run) -> None:
@@ -75,7 +97,7 @@ def _write_run(folder: Path, params: Params, run: Run) -> None:
         "target_tokens": 1000, "training_seconds": 1.5, "validation": {"loss": 3.25},
     }  # fmt: skip
     _write(folder / "run.json", json.dumps(record))
-    _write(folder / "settings.json", run_settings(params, run).as_json())
+    mark(folder, run_settings(params, run))
     rows = [{"update": update, "loss": 8.0 / update} for update in range(1, 9)]
     _write(
         folder / "history.jsonl",
@@ -103,7 +125,7 @@ def _instances(method: str, knob: Knob) -> list[Any]:
         only_counts = method in ("waitk", "multipath")
         values = [1.0 if only_counts else 0.25 + place / 10 for place in range(len(target))]
         instances.append(
-            make_instance(
+            instance_from(
                 index=index,
                 knob=knob,
                 source=SOURCES[index],

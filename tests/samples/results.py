@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simt.params import Knob, Params
-from simt.runs import Point, Run, study_points, study_runs
+from simt.runs import Point, Run, study_points, study_runs, why_left_out
 from simt.scoring.scores import Score
 
 COMET = "comet:simt/toy-estimator"
@@ -31,7 +31,8 @@ def write_results(
     """Scores of every point of a study but those ``leave_out``, runs and oracles."""
     chosen = params.studies[study]
     for run in study_runs(chosen):
-        facts = {"parameters": 1_000 * _spread(run), "updates": 8, "training_seconds": 1.5}
+        facts = {"parameters": 1_000 * _spread(run), "updates": 8, "training_seconds": 1.5,
+                 "validation": {"loss": 3 + _spread(run) / 100}}  # fmt: skip
         _write(results / "runs" / str(run) / "run.json", facts)
     for point in study_points(params, chosen):
         if not leave_out(point):
@@ -41,7 +42,9 @@ def write_results(
             {"offset": offset, "al_word": 4.0 + offset, "sa_word": min(1.0, 1.0 + offset / 8)}
             for offset in range(-4, 5)
         ]
-        _write(results / "corpora" / pair / "text" / "oracle.json", {"aligned": curve})
+        text = results / "corpora" / pair / "text"
+        _write(text / "oracle.json", {"aligned": curve})
+        _write(text / "stats.json", {"train": {"kept": _sentences(params, pair)}})
 
 
 def _write_point(folder: Path, params: Params, point: Point, comet: str | None) -> None:
@@ -95,6 +98,24 @@ def entry(
     return {"knob": knob, "sentences": 20, "empty_outputs": 0, "scores": scores}
 
 
+OTHER_STUDIES = ("paper", "scale-multi30k")  # that have what the tiny one leaves out
+
+
+def is_in_tiny(params: Params, name: str) -> bool:
+    """Whether the tiny study has a figure or table."""
+    return study_with(params, name) == "tiny"
+
+
+def study_with(params: Params, name: str) -> str:
+    """The first study that has a figure or table."""
+    drawing = {**params.paper.figures, **params.paper.tables}[name]
+    return next(
+        study
+        for study in ("tiny", *OTHER_STUDIES)
+        if not why_left_out(params, params.studies[study], drawing)
+    )
+
+
 def lagging(params: Params, run: Run, knob: Knob) -> float:
     """A latency that rises with the knob, as the method's would."""
     settings = params.method_settings(run.pair, run.method, run.variant)
@@ -113,6 +134,12 @@ def lagging(params: Params, run: Run, knob: Knob) -> float:
 def score(value: float | None, signature: str) -> dict[str, Any]:
     """A score as scoring writes it."""
     return Score("", value, signature, sentences=20).as_json()
+
+
+def _sentences(params: Params, pair: str) -> int:
+    """How many are trained on: as many as are drawn, or some."""
+    sample = params.splits(pair).train[0].sample
+    return 29_000 if sample is None else sample.end - sample.begin
 
 
 def _spread(run: Run) -> int:

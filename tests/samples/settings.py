@@ -1,16 +1,17 @@
-"""Complete settings of every method: the default column of the specification (methods.md)."""
+"""Complete settings of every method: the defaults of params.yaml, written out."""
 
 from typing import Any
 
 import torch
 
-from simt.methods import METHODS, Method
-from simt.model.transformer import Transformer, Vocabulary
+from simt.corpus.ids import SPECIAL_IDS
+from simt.methods import METHODS, Method, Model, build_model
+from simt.model.network import VocabularySizes
 from simt.settings import METHOD_SETTINGS, ModelSettings, Settings
 
 LABEL_SMOOTHING = 0.1
 TINY = ModelSettings(width=16, ffn=32, heads=2, encoder_layers=2, decoder_layers=2)
-VOCABULARY = Vocabulary(source_size=29, target_size=29, is_joint=True)
+VOCABULARY = VocabularySizes(source_size=29, target_size=29, is_joint=True, ids=SPECIAL_IDS)
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "offline": {"encoder": "bi"},
@@ -46,7 +47,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "prohibition_normaliser": "tokens",
         "prohibition_at_test": False,
         "first_read": 1,
-        "adapter_share": 0.0,
+        "adapter_fraction": 0.0,
         "adapter_place": "ffn",
     },
 }
@@ -75,14 +76,14 @@ def make_method(name: str, label_smoothing: float = LABEL_SMOOTHING, **changes: 
 def make_model(
     method: Method,
     size: ModelSettings = TINY,
-    vocabulary: Vocabulary = VOCABULARY,
+    vocabulary: VocabularySizes = VOCABULARY,
     dropout: float = 0.0,
     seed: int = 1,
-) -> Transformer:
-    return method.build(size, vocabulary, dropout, torch.Generator().manual_seed(seed))
+) -> Model:
+    return build_model(method, size, vocabulary, dropout, torch.Generator().manual_seed(seed))
 
 
-def lively(model: Transformer, gain: float = 3.0) -> Transformer:
+def lively(model: Model, gain: float = 3.0) -> Model:
     """The same model with larger weights: untrained ones write the same token all the time."""
     with torch.no_grad():
         for name, weight in model.named_parameters():

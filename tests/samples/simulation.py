@@ -1,13 +1,15 @@
 """Sentences to translate, and policies that the plain loop needs to follow a batched one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from simt.corpus.ids import EOS
-from simt.methods import Knob, Policy, State, Step
+from simt.methods import Decision, Knob, Policy, PolicyState
 from simt.settings import DecodingSettings
 from simt.simulation import Translation
 from tests.samples.reference_loop import Trace
@@ -32,7 +34,7 @@ def random_sentences(
 
 @dataclass(frozen=True, eq=False)
 class Wrapped:
-    """A policy whose steps are changed: a stand-in for options of the batched loop."""
+    """A policy whose decisions are changed: a stand-in for options of the batched loop."""
 
     policy: Policy
 
@@ -40,16 +42,16 @@ class Wrapped:
     def target_states(self) -> str:
         return self.policy.target_states
 
-    def least_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
-        return self.policy.least_read(written_B, source_lengths_B)
+    def min_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
+        return self.policy.min_read(written_B, source_lengths_B)
 
-    def kept_rows(self, written_B: Tensor, before_B: Tensor, read_B: Tensor) -> Tensor:
-        return self.policy.kept_rows(written_B, before_B, read_B)
+    def cached_prefix(self, written_B: Tensor, before_B: Tensor, read_B: Tensor) -> Tensor:
+        return self.policy.cached_prefix(written_B, before_B, read_B)
 
-    def step(self, memory_BJD: Tensor, state: State) -> Step:
-        return self.change(self.policy.step(memory_BJD, state), state)
+    def decide(self, memory_BJD: Tensor, state: PolicyState) -> Decision:
+        return self.change(self.policy.decide(memory_BJD, state), state)
 
-    def change(self, step: Step, state: State) -> Step:
+    def change(self, decision: Decision, state: PolicyState) -> Decision:
         raise NotImplementedError
 
 
@@ -59,21 +61,21 @@ class Forced(Wrapped):
 
     reference: Sequence[int]
 
-    def change(self, step: Step, state: State) -> Step:
+    def change(self, decision: Decision, state: PolicyState) -> Decision:
         preferred_B1 = torch.tensor([[self.reference[int(state.written_B)]]])
-        return replace(
-            step, logits_BV=torch.zeros_like(step.logits_BV).scatter(1, preferred_B1, 1.0)
-        )
+        logits_BV = torch.zeros_like(decision.logits_BV).scatter(1, preferred_B1, 1.0)
+        return replace(decision, scores=lambda: logits_BV)
 
 
 @dataclass(frozen=True, eq=False)
 class WithoutEarlyEos(Wrapped):
     """Does not like EOS before the source is complete."""
 
-    def change(self, step: Step, state: State) -> Step:
-        is_eos_V = torch.arange(step.logits_BV.shape[1]) == EOS
+    def change(self, decision: Decision, state: PolicyState) -> Decision:
+        is_eos_V = torch.arange(decision.logits_BV.shape[1]) == EOS
         is_forbidden_BV = is_eos_V & ~state.is_complete_B.unsqueeze(1)
-        return replace(step, logits_BV=step.logits_BV.masked_fill(is_forbidden_BV, -torch.inf))
+        logits_BV = decision.logits_BV.masked_fill(is_forbidden_BV, -torch.inf)
+        return replace(decision, scores=lambda: logits_BV)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +87,11 @@ class Restless(Wrapped):
 
     seed: int
 
-    def change(self, step: Step, state: State) -> Step:
+    def change(self, decision: Decision, state: PolicyState) -> Decision:
         mixed_B = (state.written_B // 2 * 7919 + state.read_B * 104_729 + self.seed * 31) % 97
         write_B = (mixed_B < 50) | state.is_complete_B
-        value_B = step.value_B + step.logits_BV[:, 5] - step.logits_BV[:, 6] / 3
-        return replace(step, write_B=write_B, value_B=value_B)
+        value_B = decision.value_B + decision.logits_BV[:, 5] - decision.logits_BV[:, 6] / 3
+        return replace(decision, write_B=write_B, value_B=value_B)
 
 
 def is_close_call(trace: Trace, knob: Knob) -> bool:
@@ -101,13 +103,30 @@ def is_close_call(trace: Trace, knob: Knob) -> bool:
     return min(gaps) < CLOSE_CALL
 
 
+class Action(NamedTuple):
+    """What was done after ``written`` target tokens and ``read`` source tokens, and its value."""
+
+    is_write: bool
+    written: int
+    read: int
+    value: float | None
+
+
+def actions(translation: Translation) -> Iterator[Action]:
+    """All actions in their order."""
+    for written, (before, delay) in enumerate(pairwise((0, *translation.delays))):
+        for read in range(before, delay):
+            yield Action(False, written, read, translation.read_values[read])
+        yield Action(True, written, delay, translation.write_values[written])
+
+
 def is_same(translation: Translation, trace: Trace) -> bool:
     """Whether both did the same in the same states."""
-    asked = [action for action in translation.path() if action.value is not None]
+    asked = [action for action in actions(translation) if action.value is not None]
     return (
         list(translation.tokens) == trace.tokens
         and list(translation.delays) == trace.delays
-        and "".join("W" if action.is_write else "R" for action in translation.path())
+        and "".join("W" if action.is_write else "R" for action in actions(translation))
         == trace.actions
         and [(action.written + 1, action.read) for action in asked] == trace.states
         and torch.allclose(

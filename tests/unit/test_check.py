@@ -1,16 +1,23 @@
-"""Results are current when they were made with today's settings from current inputs."""
+"""Results are done when made with today's settings, from current inputs, and whole."""
 
+import contextlib
 import json
+import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from simt.check import PAPER_FILES, Status, Step, check_stage, drawing_statuses, study_steps
+from simt.check import Inspection, Status, check_stage, end_future, refuse_damage
 from simt.errors import SimtError
 from simt.params import Params, load_params
 from simt.plan import describe_study
+from simt.steps import Step, Steps
 
 FILE = Path(__file__).parents[2] / "params.yaml"
+RUN = "tiny-deen/sm2/bi/seed1"
+MODEL = Path(f"results/runs/{RUN}/model.pt")
 
 
 @pytest.fixture
@@ -19,144 +26,119 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     return load_params(FILE, "tiny")
 
 
-def make(steps: list[Step]) -> None:
+def make(steps: list[Step], says: str = "") -> None:
+    """Do some steps; every file says which it is."""
     for step in steps:
-        step.folder.mkdir(parents=True, exist_ok=True)
-        (step.folder / step.marker).write_text(step.settings.as_json(), encoding="utf-8")
+        with step.made_in(step.folder):
+            for name in step.product.vouched:
+                path = step.folder / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(f"{path}{says}", encoding="utf-8")
+
+
+def find(params: Params, name: str) -> Step:
+    (step,) = [step for step in Steps(params, "tiny").all() if step.name == name]
+    return step
 
 
 def status(params: Params, name: str) -> Status:
-    (step,) = [step for step in study_steps(params, "tiny") if step.name == name]
-    return step.status
+    return Inspection().status(find(params, name))
+
+
+def states(params: Params) -> set[str]:
+    look = Inspection()
+    return {look.status(step).state for step in Steps(params, "tiny").all()}
 
 
 def edit(params: Params, name: str, key: str, value: object) -> None:
-    (step,) = [step for step in study_steps(params, "tiny") if step.name == name]
-    path = step.folder / "settings.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}), encoding="utf-8")
+    """Change one of the settings that a step says it was made with."""
+    path = find(params, name).marker
+    marker = json.loads(path.read_text(encoding="utf-8"))
+    marker["settings"][key] = value
+    path.write_text(json.dumps(marker), encoding="utf-8")
 
 
-def test_nothing_is_done_in_an_empty_folder(params: Params) -> None:
-    assert {step.status.state for step in study_steps(params, "tiny")} == {"to do"}
-
-
-def test_everything_is_done_after_every_step_has_run(params: Params) -> None:
-    make(study_steps(params, "tiny"))
-    assert {step.status.state for step in study_steps(params, "tiny")} == {"done"}
-
-
-def test_changed_setting_is_stale_and_says_which(params: Params) -> None:
-    make(study_steps(params, "tiny"))
-    edit(params, "tiny-deen/sm2/bi/seed1", "revision", 7)
-    assert status(params, "tiny-deen/sm2/bi/seed1") == Status(
-        "stale", f"revision 7 -> {params.methods['sm2'].revision}"
-    )
-
-
-def test_result_of_a_stale_step_is_stale_too(params: Params) -> None:
-    make(study_steps(params, "tiny"))
-    edit(params, "tiny-deen/offline/bi/seed1", "revision", 7)
-    assert status(params, "tiny-deen/sm2/bi-ft/seed1/test").state == "stale"
-    assert status(params, "tiny-deen/sm2/bi/seed1/test").state == "done"
-
-
-def test_half_written_settings_do_not_count(params: Params) -> None:
-    make(study_steps(params, "tiny"))
-    Path("results/runs/tiny-deen/itst/uni/seed1/settings.json").write_text('{"pair": "ti')
-    assert status(params, "tiny-deen/itst/uni/seed1") == Status("to do")
-
-
-def test_check_names_each_folder_and_the_remedy(params: Params) -> None:
-    make([step for step in study_steps(params, "tiny") if step.stage == "corpora"])
-    assert "all 4 folders" in check_stage(params, "tiny", "corpora")
-    with pytest.raises(SimtError) as caught:
-        check_stage(params, "tiny", "runs")
-    assert "  results/runs/tiny-deen/itst/uni/seed1: to do\n" in str(caught.value)
-    assert str(caught.value).endswith("--config study=tiny fidelity=default -- runs")
-
-
-def draw(params: Params) -> None:
-    folder = Path("results/paper/tiny")
-    drawings = {
-        folder / "figures" / f"{name}.pdf": one for name, one in params.paper.figures.items()
-    }
-    drawings |= {
-        folder / "tables" / f"{name}.tex": one for name, one in params.paper.tables.items()
-    }
-    for path, drawing in drawings.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-        entry = json.loads(drawing.as_json())
-        caption = {"entry": entry, "fidelity": "default", "points": []}
-        path.with_suffix(".json").write_text(json.dumps(caption), encoding="utf-8")
-    for name in PAPER_FILES:
-        (folder / name).touch()
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a study of which everything is done."""
+    folder = tmp_path_factory.mktemp("done")
+    with contextlib.chdir(folder):
+        make(Steps(load_params(FILE, "tiny"), "tiny").all())
+    return folder
 
 
 @pytest.fixture
-def finished(params: Params) -> Params:
-    """The parameters of a study of which everything is done."""
-    make(study_steps(params, "tiny"))
-    draw(params)
+def finished(params: Params, done: Path) -> Params:
+    """The parameters of that study, and a copy of it to harm."""
+    shutil.copytree(done / "results", "results")
     return params
 
 
-def drawing_status(params: Params, kind: str, name: str) -> Status:
-    statuses = drawing_statuses(params, "tiny", kind, study_steps(params, "tiny"))
-    return {path.stem: status for path, status in statuses.items()}[name]
-
-
-def wrong_in_paper(params: Params) -> str:
+def complaint(params: Params, stage: str = "paper", is_deep: bool = False) -> str:
     with pytest.raises(SimtError) as caught:
-        check_stage(params, "tiny", "paper")
+        check_stage(params, "tiny", stage, is_deep)
     return str(caught.value)
 
 
-def test_a_finished_study_is_current_to_its_last_drawing(finished: Params) -> None:
-    assert "all " in check_stage(finished, "tiny", "paper")
-    assert drawing_status(finished, "figures", "fig03-bleu-al") == Status("done")
+def test_nothing_is_done_in_an_empty_folder(params: Params) -> None:
+    assert states(params) == {"to do"}
 
 
-@pytest.mark.parametrize("ending", ["pdf", "json"])
-def test_paper_is_checked_for_drawings_that_are_not_there(finished: Params, ending: str) -> None:
-    Path(f"results/paper/tiny/figures/fig03-bleu-al.{ending}").unlink()
-    told = wrong_in_paper(finished)
-    assert "\n  results/paper/tiny/figures/fig03-bleu-al.pdf: to do\n" in told
-    assert told.startswith("1 of ")
+def test_everything_is_done_after_every_step_has_run(finished: Params) -> None:
+    assert states(finished) == {"done"}
+    steps = Steps(finished, "tiny").all()
+    said = check_stage(finished, "tiny", "paper", is_deep=True)
+    assert said.startswith(f"study tiny: all {len(steps)} steps up to paper are those of params.y")
+    files = [path for step in steps for path in step.folder.rglob("*") if path.is_file()]
+    vouched = {step.folder / name for step in steps for name in step.product.vouched}
+    assert vouched <= set(files)
+    assert said.endswith(f"{len(vouched)} files have the size and content they were written with")
 
 
-def test_paper_is_checked_for_a_report_that_is_not_there(finished: Params) -> None:
-    Path("results/paper/tiny/report.html").unlink()
-    assert "\n  results/paper/tiny/report.html: to do\n" in wrong_in_paper(finished)
+# --- settings -----------------------------------------------------------------------------------
+
+
+def test_changed_setting_is_stale_and_says_which(finished: Params) -> None:
+    edit(finished, RUN, "revision", 7)
+    wanted = finished.methods["sm2"].revision
+    assert status(finished, RUN) == Status("stale", f"revision 7 -> {wanted}")
+
+
+def test_result_of_a_stale_step_is_stale_too(finished: Params) -> None:
+    edit(finished, "tiny-deen/offline/bi/seed1", "revision", 7)
+    assert status(finished, "tiny-deen/sm2/bi-ft/seed1/test").state == "stale"
+    assert status(finished, "tiny-deen/sm2/bi/seed1/test").state == "done"
+
+
+def test_check_names_each_folder_and_the_remedy(params: Params) -> None:
+    make(Steps(params, "tiny").corpora())
+    assert "all 4 steps" in check_stage(params, "tiny", "corpora")
+    told = complaint(params, "runs")
+    assert "  results/runs/tiny-deen/itst/uni/seed1: to do\n" in told
+    assert told.endswith("--config study=tiny fidelity=default -- runs")
+    assert "rm " not in told
 
 
 def test_a_drawing_of_a_stale_run_is_stale_and_says_which_step(finished: Params) -> None:
     edit(finished, "tiny-deen/itst/uni/seed1", "revision", 7)
-    why = Status("stale", "tiny-deen/itst/uni/seed1/test scores is stale")
-    assert drawing_status(finished, "figures", "fig03-bleu-al") == why
-    assert drawing_status(finished, "figures", "fig08-ablations") == Status("done")  # shows no ITST
-
-
-def test_a_table_that_repeats_a_stale_table_is_stale_too(finished: Params) -> None:
-    edit(finished, "tiny-deen/itst/uni/seed1", "revision", 7)
-    assert drawing_status(finished, "tables", "tab10-beside-paper").state == "stale"
+    why = "tiny-deen/itst/uni/seed1 is stale"
+    assert status(finished, "fig03-bleu-al") == Status("stale", why)
+    assert status(finished, "fig08-ablations") == Status("done")  # shows no ITST
 
 
 def test_a_drawing_is_stale_after_its_entry_has_changed(finished: Params) -> None:
-    path = Path("results/paper/tiny/figures/fig08-ablations.json")
-    caption = json.loads(path.read_text(encoding="utf-8"))
-    caption["entry"]["title"] = "Parts"
-    path.write_text(json.dumps(caption), encoding="utf-8")
-    why = 'entry.title "Parts" -> "What each part of SM² gives"'
-    assert drawing_status(finished, "figures", "fig08-ablations") == Status("stale", why)
-    assert f"\n  {path.with_suffix('.pdf')}: stale {why}\n" in wrong_in_paper(finished)
+    drawing = Steps(finished, "tiny").drawing("figures", "fig08-ablations")
+    paper = json.loads(drawing.settings.as_json())["paper"]
+    paper["figures"]["fig08-ablations"]["title"] = "Parts"
+    edit(finished, "fig08-ablations", "paper", paper)
+    why = 'paper.figures.fig08-ablations.title "Parts" -> "What each part of SM² gives"'
+    assert status(finished, "fig08-ablations") == Status("stale", why)
+    assert f"fig08-ablations.json: stale {why}\n" in complaint(finished)
 
 
 def test_a_drawing_of_another_fidelity_is_stale(finished: Params) -> None:
-    path = Path("results/paper/tiny/figures/fig08-ablations.json")
-    path.write_text(path.read_text().replace("default", "paper"), encoding="utf-8")
-    why = 'fidelity "paper" -> "default"'
-    assert drawing_status(finished, "figures", "fig08-ablations") == Status("stale", why)
+    edit(finished, "fig08-ablations", "fidelity", "paper")
+    assert status(finished, "fig08-ablations") == Status("stale", 'fidelity "paper" -> "default"')
 
 
 def test_plan_calls_the_drawings_of_a_stale_run_stale_and_no_others(finished: Params) -> None:
@@ -164,6 +146,198 @@ def test_plan_calls_the_drawings_of_a_stale_run_stale_and_no_others(finished: Pa
     lines = describe_study(finished, "tiny").splitlines()
     (figure,) = [line for line in lines if "fig03-bleu-al" in line]
     assert figure.split()[1] == "stale"
-    assert figure.endswith(" (tiny-deen/itst/uni/seed1/test scores is stale)")
+    assert figure.endswith(" (tiny-deen/itst/uni/seed1 is stale)")
     (other,) = [line for line in lines if "fig08-ablations" in line]
     assert other.split()[1] == "done"
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def empty(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+DAMAGES: list[tuple[Callable[[Path], None], str]] = [
+    (Path.unlink, "is missing"),
+    (cut, " bytes instead of "),
+    (empty, "has 0 bytes instead of "),
+]
+
+
+@pytest.mark.parametrize(("hurt", "told"), DAMAGES)
+@pytest.mark.parametrize(
+    "file",
+    [
+        "corpora/tiny-deen/raw/train.de",
+        "corpora/tiny-deen/text/test.source",
+        "corpora/tiny-deen/bpe/vocabulary",
+        "corpora/tiny-deen/estimator/toy-estimator/checkpoints/model.ckpt",
+        f"runs/{RUN}/model.pt",
+        f"points/{RUN}/test/instances.jsonl",
+        f"points/{RUN}/test/scores.json",
+        f"points/{RUN}/valid/sums.json",
+        "points/tiny-deen/sm2/bi/seed1/aligned/states.jsonl",
+        "paper/tiny/figures/fig03-bleu-al.svg",
+        "paper/tiny/tables/tab02-sizes.csv",
+        "paper/tiny/curves.csv",
+        "paper/tiny/claims.md",
+        "paper/tiny/report.html",
+    ],
+)
+def test_damaged_file_is_named_with_what_is_wrong_and_the_remedy(
+    file: str, hurt: Callable[[Path], None], told: str, finished: Params
+) -> None:
+    path = Path("results") / file
+    (step,) = [
+        step
+        for step in Steps(finished, "tiny").all()
+        if path in [step.folder / name for name in step.product.vouched]
+    ]
+    hurt(path)
+    said = complaint(finished)
+    name = path.relative_to(step.folder)
+    (line,) = [line for line in said.splitlines() if f" damaged {name} " in line]
+    assert told in line
+    assert f"rm -r {step.marker}\n" in said
+    assert f"{step.name}: {name} " in describe_study(finished, "tiny")
+
+
+def test_a_paper_stage_is_not_needed_for_points_to_be_checked(finished: Params) -> None:
+    shutil.rmtree("results/paper")
+    before = [step for step in Steps(finished, "tiny").all() if step.stage != "paper"]
+    said = check_stage(finished, "tiny", "points")
+    assert f"all {len(before)} steps up to points are those of params.yaml" in said
+
+
+def test_swapped_models_of_one_size_are_seen_by_their_content(finished: Params) -> None:
+    other = Path("results/runs/tiny-deen/sm2/bi-p/seed1/model.pt")
+    other.write_bytes(MODEL.read_bytes()[::-1])
+    make([find(finished, "tiny-deen/sm2/bi-p/seed1")])
+    pad = max(len(path.read_bytes()) for path in (MODEL, other))
+    for path in (MODEL, other):
+        path.write_bytes(path.read_bytes().ljust(pad))
+    for name in (RUN, "tiny-deen/sm2/bi-p/seed1"):
+        step = find(finished, name)
+        with step.made_in(step.folder):
+            pass
+    held = MODEL.read_bytes()
+    MODEL.write_bytes(other.read_bytes())
+    other.write_bytes(held)
+    assert status(finished, RUN).state == "done"
+    said = complaint(finished, "runs", is_deep=True)
+    assert f"{MODEL.parent}: damaged model.pt has another content than was written\n" in said
+    assert f"{other.parent}: damaged model.pt has another content than was written\n" in said
+
+
+def test_points_know_the_model_that_they_came_from(finished: Params) -> None:
+    make([find(finished, RUN)], says="trained again")
+    again = Status(
+        "stale", f"was made from another run/model.pt: {RUN} was done again", is_seen=False
+    )
+    assert status(finished, f"{RUN}/test") == again
+    assert status(finished, f"{RUN}/aligned states") == again
+    assert f"rm -r results/points/{RUN}/aligned/settings.json " in complaint(finished)
+
+
+def test_fine_tuned_run_knows_the_model_that_it_started_from(finished: Params) -> None:
+    make([find(finished, "tiny-deen/offline/bi/seed1")], says="trained again")
+    told = status(finished, "tiny-deen/sm2/bi-ft/seed1")
+    assert (told.state, told.is_seen) == ("stale", False)
+    assert "another start/model.pt" in told.why
+
+
+def test_step_that_gave_the_same_again_leaves_all_others_done(finished: Params) -> None:
+    make([find(finished, RUN)])
+    assert states(finished) == {"done"}
+
+
+# --- markers ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "state", "why"),
+    [
+        (b'{"pair": "ti', "damaged", "settings.json is not JSON"),
+        (b"\xff\xfe{}", "damaged", "settings.json is not UTF-8"),
+        (b"{}", "damaged", "settings.json does not say what it vouches for"),
+        (b"[1, 2]", "damaged", "settings.json does not say what it vouches for"),
+        (b'{"settings": 3, "files": [], "made_from": {}}', "damaged",
+         "settings.json does not say what it vouches for"),
+        (b'{"settings": {}, "files": {"model.pt": 4}, "made_from": {}}', "damaged",
+         "settings.json does not say what it vouches for"),
+        (b'{"pair": "tiny-deen", "method": "sm2"}', "stale", "was made by an earlier version"),
+    ],
+)  # fmt: skip
+def test_marker_that_says_nothing_counts_for_nothing_and_says_why(
+    content: bytes, state: str, why: str, finished: Params
+) -> None:
+    path = MODEL.with_name("settings.json")
+    path.write_bytes(content)
+    told = status(finished, RUN)
+    assert (told.state, told.why) == (state, why)
+    assert f"{path.parent}: {state} {why}\n" in complaint(finished)
+    assert f"{RUN}: {why}" in describe_study(finished, "tiny")
+    with pytest.raises(SimtError, match=why):
+        refuse_damage(Steps(finished, "tiny").all())
+
+
+def test_folder_in_the_place_of_a_marker_is_told(finished: Params) -> None:
+    path = MODEL.with_name("settings.json")
+    path.unlink()
+    path.mkdir()
+    assert "settings.json cannot be read: Is a directory" in complaint(finished)
+    assert "settings.json cannot be read: Is a directory" in describe_study(finished, "tiny")
+
+
+def test_step_that_was_killed_leaves_no_marker_of_other_settings(finished: Params) -> None:
+    step = find(finished, RUN)
+
+    def train_and_stop() -> None:
+        with step.made_in(step.folder):
+            MODEL.write_text("half of another model")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_and_stop()
+    assert status(finished, RUN) == Status("to do")
+
+
+# --- before Snakemake plans -----------------------------------------------------------------------
+
+
+def test_whole_results_are_not_refused(finished: Params) -> None:
+    refuse_damage(Steps(finished, "tiny").all())
+
+
+def test_missing_file_is_left_to_snakemake_if_it_knows_of_it(finished: Params) -> None:
+    MODEL.unlink()
+    refuse_damage(Steps(finished, "tiny").all())
+
+
+def test_missing_raw_file_is_refused_since_snakemake_does_not_know_it(finished: Params) -> None:
+    Path("results/corpora/tiny-deen/raw/train.de").unlink()
+    with pytest.raises(SimtError, match=r"train\.de is missing") as caught:
+        refuse_damage(Steps(finished, "tiny").all())
+    assert str(caught.value).endswith("rm -r results/corpora/tiny-deen/raw/settings.json")
+
+
+def test_emptied_vocabulary_is_refused_with_the_remedy(finished: Params) -> None:
+    empty(Path("results/corpora/tiny-deen/bpe/vocabulary"))
+    with pytest.raises(SimtError, match="vocabulary has 0 bytes") as caught:
+        refuse_damage(Steps(finished, "tiny").all())
+    assert str(caught.value).endswith("rm -r results/corpora/tiny-deen/bpe/settings.json")
+
+
+def test_results_of_a_time_to_come_are_of_now(finished: Params) -> None:
+    steps = Steps(finished, "tiny").runs()
+    model, other = (steps[place].folder / "model.pt" for place in (0, 1))
+    now = other.stat().st_mtime + 10
+    os.utime(model, (now + 7200, now + 7200))
+    assert end_future(steps, now) == 1
+    assert model.stat().st_mtime == pytest.approx(now)
+    assert other.stat().st_mtime == pytest.approx(now - 10)

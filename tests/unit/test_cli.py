@@ -1,12 +1,23 @@
 """The commands as a person types them."""
 
+import argparse
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from simt.cli import main
+from simt.cli import GROUPS, _parser, main
+from simt.instances import Unit
+from simt.paper.style import Face
+from simt.params import Params, load_params
+from simt.runs import Run
+from simt.steps import STAGES
+from tests.samples.records import begin_run, finish_run, score_run
 
 ROOT = Path(__file__).parents[2]
+Said = Callable[..., list[str]]
 
 
 def test_plan_lists_runs_decodings_figures_and_their_state(
@@ -20,11 +31,139 @@ def test_plan_lists_runs_decodings_figures_and_their_state(
     assert "fig03-bleu-al" in said
 
 
+def test_plan_says_what_is_left_out_and_why(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    main(["plan", "--study", "multi30k", "--params", str(ROOT / "params.yaml")])
+    drawn, left_out = capsys.readouterr().out.split("left out, and why\n")
+    assert "fig05-alignments" not in drawn
+    assert "  fig05-alignments               no gold alignments for multi30k-deen\n" in left_out
+    assert "  tab06-numbers                  the study has no second main pair\n" in left_out
+
+
 def test_plan_of_an_unknown_study_is_a_message_not_a_traceback(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["plan", "--study", "nope", "--params", str(ROOT / "params.yaml")]) == 1
     assert capsys.readouterr().err == (
         "simt: params.yaml has 1 problem:\n"
-        "  study: there is no study 'nope'; there are toy, tiny, multi30k, paper\n"
+        "  study: there is no study 'nope'; there are toy, tiny, toy3, scale-toy, multi30k, "
+        "scale-multi30k, tatoeba, paper\n"
     )
+
+
+# --- help -----------------------------------------------------------------------------------------
+
+
+def all_parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                yield from all_parsers(inner)
+
+
+ARGUMENTS = [
+    (f"{parser.prog} {'/'.join(action.option_strings) or action.dest}", action)
+    for parser in all_parsers(_parser())
+    for action in parser._actions
+    if not isinstance(action, argparse._HelpAction | argparse._SubParsersAction)
+]
+
+
+@pytest.mark.parametrize(("name", "action"), ARGUMENTS, ids=[name for name, _ in ARGUMENTS])
+def test_every_option_says_what_it_is_for_and_gives_an_example(
+    name: str, action: argparse.Action
+) -> None:
+    assert action.help, name
+    takes_a_value = action.nargs != 0
+    assert not takes_a_value or action.choices or "e.g. " in action.help, name
+
+
+def test_help_has_every_command_once_below_the_title_of_its_group(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    said = capsys.readouterr().out
+    starts = [said.index(f"\n{group.title}:\n") for group in GROUPS]
+    parts = [said[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
+    listed = [re.findall(r"^  (\S+) ", part, flags=re.MULTILINE) for part in parts]
+    assert listed == [[command.name for command in group.commands] for group in GROUPS]
+    (commands,) = (a for a in _parser()._actions if isinstance(a, argparse._SubParsersAction))
+    assert sorted(name for names in listed for name in names) == sorted(commands.choices)
+    assert all(len(line) <= 100 for line in said.splitlines())
+
+
+# Written out in the command line, which imports as little as it can before it knows the command.
+CHOICES = {
+    "simt check stage": STAGES,
+    "simt score --unit": get_args(Unit),
+    "simt latency --unit": get_args(Unit),
+    "simt simuleval --unit": get_args(Unit),
+    "simt draw --face": get_args(Face),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_choices_of_an_option_are_those_of_the_code(name: str) -> None:
+    (action,) = (action for argument, action in ARGUMENTS if argument == name)
+    assert tuple(action.choices or ()) == CHOICES[name]
+
+
+def test_figure_by_its_number_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["draw", "fig3", "--to", "t", "--settings", "{}"]) == 1
+    assert "no figure or table 'fig3' (did you mean fig03-bleu-al?)" in capsys.readouterr().err
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def params() -> Params:
+    return load_params(ROOT / "params.yaml", "tiny")
+
+
+@pytest.fixture
+def said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Said:
+    """What a command says about the tiny study in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def say(*arguments: str) -> list[str]:
+        study = ("--study", "tiny", "--params", str(ROOT / "params.yaml"))
+        main([*arguments, *study])
+        captured = capsys.readouterr()
+        return (captured.out + captured.err).splitlines()
+
+    return say
+
+
+def test_runs_of_an_empty_folder_say_what_to_do(said: Said) -> None:
+    head, *_, last = said("runs")
+    assert head == "Study tiny: 0 of 20 runs finished, 0 scored on test"
+    assert last == "  snakemake --profile workflow/profiles/local --config study=tiny"
+
+
+def test_runs_are_listed_with_their_state_and_their_curve(said: Said, params: Params) -> None:
+    """Lagging and BLEU as the sample makes them: wait-1 lags by 1 - 1.3."""
+    begin_run(params, Run("tiny-deen", "sm2", "bi", 1), updates=5)
+    finish_run(params, Run("tiny-deen", "waitk", "k1", 1), updates=8)
+    score_run(params, Run("tiny-deen", "waitk", "k1", 1))
+    lines = said("runs")
+    assert lines[0] == "Study tiny: 1 of 20 runs finished, 1 scored on test"
+    waitk, sm2 = lines[4:6]
+    assert waitk.split()[:6] == ["waitk/k1", "wait-k", "stale", "8", "1.250", "-0.3"]
+    assert sm2.split() == ["sm2/bi", "SM²-Bi", "running", "5", "1.000"]
+    assert "18 not begun: simt plan lists them." in lines
+
+
+def test_runs_can_be_chosen_by_a_part_of_their_name(said: Said, params: Params) -> None:
+    for method, variant in (("sm2", "bi-ft"), ("sm2", "bi-p"), ("waitk", "k3")):
+        finish_run(params, Run("tiny-deen", method, variant, 1))
+    # bi-ft, bi-adapter, bi-small-ft, bi-big-ft, bi-no-omt
+    assert said("runs", "sm2/bi-*t")[0] == "Study tiny: 1 of 5 runs finished, 0 scored on test"
+    (line,) = said("runs", "sm/bi")
+    assert line.startswith("simt: study tiny has no run 'sm/bi' (did you mean sm2/bi?)")

@@ -1,6 +1,5 @@
 """What trainings cost, before and after."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,9 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from simt.atomic import write_json
+from simt.corpus.ids import SPECIAL_IDS
 from simt.cost import (
+    StudyCost,
     Text,
     bench_measurements,
     earlier_runs,
@@ -17,15 +18,17 @@ from simt.cost import (
     parameter_count,
     study_cost,
 )
+from simt.datasheets import GPUS
 from simt.errors import SimtError
-from simt.methods import METHODS
-from simt.model.transformer import Vocabulary
+from simt.methods import METHODS, build_model
+from simt.model.network import VocabularySizes
 from simt.params import Params, load_params
 from simt.plan import describe_cost
 from simt.runs import Run, run_settings
 from simt.settings import METHOD_SETTINGS, ModelSettings, RunSettings
 from tests.samples.batches import random_batch
 from tests.samples.golden import golden_cases
+from tests.samples.markers import change_settings, mark
 from tests.samples.settings import DEFAULTS
 
 FILE = Path(__file__).parents[2] / "params.yaml"
@@ -46,10 +49,11 @@ def settings(method: str, size: ModelSettings | None = None, **changes: Any) -> 
     )
 
 
-def build(run: RunSettings, vocabulary: Vocabulary) -> torch.nn.Module:
+def build(run: RunSettings, vocabulary: VocabularySizes) -> torch.nn.Module:
     own = METHOD_SETTINGS[run.method].of(run.method_settings)
     generator = torch.Generator().manual_seed(1)
-    return METHODS[run.method](own, 0.1).build(run.model, vocabulary, 0.0, generator)
+    method = METHODS[run.method](own, 0.1)
+    return build_model(method, run.model, vocabulary, 0.0, generator)
 
 
 # --- weights ----------------------------------------------------------------------------------
@@ -75,14 +79,14 @@ def test_parameters_are_as_many_as_the_official_models_have(case: dict[str, Any]
     ("method", "changes"),
     [
         *((name, {}) for name in METHODS),
-        ("sm2", {"adapter_share": 0.25, "adapter_place": "ffn"}),
-        ("sm2", {"adapter_share": 0.25, "adapter_place": "layer"}),
+        ("sm2", {"adapter_fraction": 0.25, "adapter_place": "ffn"}),
+        ("sm2", {"adapter_fraction": 0.25, "adapter_place": "layer"}),
     ],
     ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value.values())),
 )
 def test_parameters_are_as_many_as_the_model_has(method: str, changes: dict[str, Any]) -> None:
     run = settings(method, **changes)
-    model = build(run, Vocabulary(50, 40, is_joint=False))
+    model = build(run, VocabularySizes(50, 40, is_joint=False, ids=SPECIAL_IDS))
     counted = sum(weight.numel() for weight in model.parameters())
     assert parameter_count(run, Text(50, 40, is_joint=False)) == counted
 
@@ -96,14 +100,14 @@ def test_parameters_are_as_many_as_the_model_has(method: str, changes: dict[str,
         *((name, {}) for name in METHODS),
         ("sm2", {"encoder": "uni"}),
         ("hmt", {"states": 8}),
-        ("sm2", {"adapter_share": 0.25}),
+        ("sm2", {"adapter_fraction": 0.25}),
     ],
     ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value.values())),
 )
 def test_flops_are_about_what_torch_counts(method: str, changes: dict[str, Any]) -> None:
     size = ModelSettings(width=128, ffn=512, heads=2, encoder_layers=6, decoder_layers=6)
     run = settings(method, size, **changes)
-    model = build(run, Vocabulary(500, 500, is_joint=True))
+    model = build(run, VocabularySizes(500, 500, is_joint=True, ids=SPECIAL_IDS))
     batch = random_batch([8] * 4, [6] * 4, vocabulary_size=500)
     own = METHOD_SETTINGS[method].of(run.method_settings)
     with FlopCounterMode(display=False) as counter:
@@ -130,7 +134,11 @@ def finish(run: Run, tokens: int, seconds: float, devices: int = 1) -> None:
         "updates": made_with.training.updates, "device": "cpu",
     }  # fmt: skip
     write_json(run.folder / "run.json", outcome)
-    write_json(run.folder / "settings.json", json.loads(made_with.as_json()))
+    mark(run.folder, made_with)
+
+
+def text_of(cost: StudyCost) -> str:
+    return describe_cost(cost, (1, 4, 8, 16))
 
 
 def test_without_a_measurement_tokens_are_known_and_hours_are_not(params: Params) -> None:
@@ -138,7 +146,7 @@ def test_without_a_measurement_tokens_are_known_and_hours_are_not(params: Params
     run = next(run for run in cost.runs if run.run == RUN)
     assert run.planned.target_tokens == 8 * 512  # updates by tokens a batch
     assert run.planned.device_hours is None
-    assert "simt bench train --json" in describe_cost(cost)
+    assert "simt bench train --size MODEL --json" in text_of(cost)
 
 
 def test_run_like_a_finished_one_takes_as_long_and_as_many_tokens(params: Params) -> None:
@@ -146,7 +154,8 @@ def test_run_like_a_finished_one_takes_as_long_and_as_many_tokens(params: Params
     run = next(run for run in study_cost(params, "tiny").runs if run.run == RUN)
     assert run.planned.target_tokens == 3072
     assert run.planned.device_hours == pytest.approx(1.0)
-    assert run.speed_of == "tiny-deen/sm2/bi-p/seed1 on cpu"
+    assert run.speed is not None
+    assert (run.speed.name, run.speed.device) == ("tiny-deen/sm2/bi-p/seed1", "cpu")
 
 
 def test_own_outcome_is_compared_with_a_plan_that_does_not_know_it(params: Params) -> None:
@@ -156,13 +165,12 @@ def test_own_outcome_is_compared_with_a_plan_that_does_not_know_it(params: Param
     run = next(run for run in cost.runs if run.run == RUN)
     assert run.actual is not None
     assert (run.planned.device_hours, run.actual.device_hours) == (pytest.approx(1.0), 2.0)
-    assert "Finished: 2 runs, planned 3.0 h, took 3.0 h" in describe_cost(cost)
+    assert "Finished: 2 runs, planned 3.0 h, took 3.0 h" in text_of(cost)
 
 
 def test_outcome_of_other_settings_is_no_outcome_of_this_run(params: Params) -> None:
     finish(RUN, tokens=4096, seconds=7200)
-    path = RUN.folder / "settings.json"
-    write_json(path, json.loads(path.read_text()) | {"revision": 7})
+    change_settings(RUN.folder / "settings.json", revision=7)
     assert study_cost(params, "tiny").actual is None
 
 
@@ -174,6 +182,58 @@ def test_longest_chain_goes_through_the_run_that_another_starts_from(params: Par
     assert [f"{run.method}/{run.variant}" for run in cost.critical_path] == [
         "offline/bi-big", "sm2/bi-big-ft"
     ]  # fmt: skip
+
+
+def test_speed_of_a_toy_plans_no_model_of_the_paper(params: Params) -> None:
+    finish(RUN, tokens=4096, seconds=7200)
+    cost = study_cost(params, "paper")
+    assert cost.planned.device_hours is None
+    assert "Models of these sizes were not measured here" in text_of(cost)
+
+
+def test_gpu_hours_are_flops_by_the_assumed_share_of_the_data_sheet(params: Params) -> None:
+    cost = study_cost(params, "paper")
+    a100 = next(gpu for gpu in GPUS if gpu.name == "A100")
+    # 30 % of 312 TFLOP/s are 93.6 TFLOP/s, in an hour 0.33696 EFLOP.
+    assert cost.hours_on(a100) == pytest.approx(cost.planned.flops / 0.33696e18)
+    assert cost.wall_hours_on(a100, 1) == pytest.approx(cost.hours_on(a100))
+    assert cost.wall_hours_on(a100, 1000) == pytest.approx(cost.critical_hours_on(a100))
+
+
+def test_what_is_assumed_is_told_as_such_within_a_hundred_columns(params: Params) -> None:
+    lines = text_of(study_cost(params, "paper")).splitlines()
+    assert any("Assumed, not measured: 30% of NVIDIA's peak" in line for line in lines)
+    assert all(any(gpu.name in line for line in lines) for gpu in GPUS)
+    assert max(map(len, lines)) <= 100
+
+
+def test_no_gpu_is_assumed_for_models_that_cannot_fill_one(params: Params) -> None:
+    assert not any(gpu.name in text_of(study_cost(params, "tiny")) for gpu in GPUS)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("{}", "lacks device, devices, training_seconds, target_tokens, updates"),
+        ("[]", "is not a JSON object"),
+        ("\xff", "is not a JSON object"),
+        ('{"device": "cpu", "devices": 0, "training_seconds": "long", "target_tokens": 1, '
+         '"updates": 1}', "devices is 0; training_seconds is 'long'"),
+    ],
+    ids=["empty", "list", "not-utf8", "wrong-values"],
+)  # fmt: skip
+def test_record_that_is_none_is_named_and_not_used(params: Params, content: str, why: str) -> None:
+    finish(RUN, tokens=4096, seconds=7200)
+    (RUN.folder / "run.json").write_text(content, encoding="latin-1")
+    cost = study_cost(params, "tiny")
+    assert (cost.actual, cost.planned.device_hours) == (None, None)
+    assert f"Not used: results/runs/tiny-deen/sm2/bi/seed1/run.json: {why}" in text_of(cost)
+
+
+def test_statistics_that_are_none_are_named_with_the_remedy(params: Params) -> None:
+    write_json(Path("results/corpora/tiny-deen/bpe/stats.json"), {})
+    with pytest.raises(SimtError, match=r"tiny-deen/bpe/stats\.json .* snakemake -- corpora"):
+        study_cost(params, "tiny")
 
 
 def test_bench_gives_speeds(params: Params) -> None:
@@ -197,6 +257,5 @@ def test_file_that_is_no_bench_is_told_with_the_remedy(params: Params, text: str
 
 def test_record_of_an_older_version_is_passed_over(params: Params) -> None:
     finish(RUN, tokens=4096, seconds=7200)
-    path = RUN.folder / "settings.json"
-    write_json(path, json.loads(path.read_text()) | {"gone": 1})
+    change_settings(RUN.folder / "settings.json", gone=1)
     assert earlier_runs(params) == []

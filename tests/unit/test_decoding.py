@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from simt.atomic import write_json
 from simt.corpus.ids import EncodedSplit
 from simt.decoding import SplitText
+from simt.lab.training_bench import make_corpus
 from simt.params import load_params
 from simt.runs import corpus_settings
 from simt.simulation import Translation
-from simt.training.bench import make_corpus
+from tests.samples.markers import mark
 
 PARAMS = load_params(Path(__file__).parents[2] / "params.yaml")
 
@@ -20,8 +20,7 @@ PARAMS = load_params(Path(__file__).parents[2] / "params.yaml")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpus")
     make_corpus(PARAMS, "tiny-deen", None, folder)
-    settings = corpus_settings(PARAMS, "tiny-deen", "prepare").as_json()
-    write_json(folder / "text" / "settings.json", json.loads(settings))
+    mark(folder / "text", corpus_settings(PARAMS, "tiny-deen", "prepare"))
     return folder
 
 

@@ -1,5 +1,6 @@
 """Instances: from tokens to words, in and out of files, and what is refused."""
 
+import gzip
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,22 +14,20 @@ from simt.corpus import ids
 from simt.corpus.text import join_words
 from simt.errors import SimtError
 from simt.instances import (
-    CONTINUES,
     EOS_TOKEN,
     SIMULEVAL_FIELDS,
     Instance,
     WordsOf,
     group_by_knob,
-    join_pieces,
-    make_instance,
     read_groups,
     read_instances,
     text_word_ends,
     word_delays,
-    word_ends,
     write_instances,
     write_simuleval_logs,
 )
+from simt.pieces import CONTINUES, join_pieces, word_ends
+from tests.samples.instances import instance_from
 
 # What SimulEval 1.1.4 writes for a text agent.
 SIMULEVAL_LINE: dict[str, Any] = {
@@ -59,7 +58,7 @@ def instance_of(
         "tokens": [*target.split(), EOS_TOKEN],
         "token_delays": delays,
     }
-    return make_instance(**given_values | options)
+    return instance_from(**given_values | options)
 
 
 def write_lines(folder: Path, *lines: str) -> Path:
@@ -86,7 +85,6 @@ def complaint(folder: Path, *lines: str, unit: Any = "word") -> str:
 
 
 def test_marks_of_pieces_are_those_of_the_corpus() -> None:
-    assert ids.CONTINUES == CONTINUES
     assert ids.SPECIALS[ids.EOS] == EOS_TOKEN
 
 
@@ -190,7 +188,7 @@ def full_instance(index: int = 3, knob: Any = 0.25) -> Instance:
         index=index,
         knob=knob,
         references=["Hello, world!", "Hi!"],
-        tokenised_references=["Hello , world !"],
+        tokenised_references=["Hello , world !", "Hi !"],
         reference_token_length=5,
         write_confidence=[0.5, None, 1 / 3, 0.9, 0.8, 0.7, None],
         read_confidence=[None, 0.1, 0.2, 0.3, 0.4, 0.5],
@@ -230,7 +228,8 @@ def test_a_file_of_another_system_needs_no_field_of_ours(tmp_path: Path) -> None
 
 
 def test_the_source_of_speech_may_be_a_list(tmp_path: Path) -> None:
-    (one,) = read_instances(write_lines(tmp_path, line_with(source=["a.wav", "samplerate: 16000"])))
+    file = write_lines(tmp_path, line_with(source=["a.wav", "samplerate: 16000"]))
+    (one,) = read_instances(file, "ms")
     assert one.source == "a.wav samplerate: 16000"
 
 
@@ -246,6 +245,34 @@ def test_every_knob_value_must_have_the_same_sentences() -> None:
     instances = [instance_of(index=0, knob=1), instance_of(index=1, knob=1), instance_of(knob=2)]
     with pytest.raises(SimtError, match=r"1 sentences are missing at knob 2\.0, the first is 1"):
         group_by_knob(instances)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("source", "a b c e"),
+        ("reference", "x y"),
+        ("references", ["x y z", "y"]),
+        ("tokenised_references", ["x y @-@ z"]),
+        ("reference_token_length", 9),
+    ],
+)
+def test_every_knob_value_must_have_the_same_text(
+    tmp_path: Path, field: str, value: object
+) -> None:
+    path = write_lines(tmp_path, line_with(knob=1), line_with(knob=2, **{field: value}))
+    expected = rf"sentence 0 has another {field} at knob 2\.0 than at knob 1\.0"
+    with pytest.raises(SimtError, match=expected):
+        read_groups(path)
+
+
+def test_simuleval_gets_a_folder_for_each_of_two_close_knobs(tmp_path: Path) -> None:
+    knobs = (0.5, 0.50000001, 1e6, 1000001.0, 1e-7)
+    groups = group_by_knob([instance_of(knob=knob) for knob in knobs])
+    logs = write_simuleval_logs(groups, tmp_path)
+    names = ["0.5", "0.50000001", "1000000", "1000001", "1e-07"]
+    assert [log.parent.name for log in logs.values()] == names
+    assert all(len(log.read_text().splitlines()) == 1 for log in logs.values())
 
 
 def test_simuleval_gets_a_log_of_its_own_fields_for_each_knob(tmp_path: Path) -> None:
@@ -264,7 +291,7 @@ def test_a_complaint_names_the_file_and_the_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["", "x", "[1, 2]", "{", "3", '"text"', line_with()[:-1], "[" * 10_000]
+    "line", ["x", "[1, 2]", "{", "3", '"text"', line_with()[:-1], "[" * 10_000]
 )
 def test_a_line_that_is_no_object_is_refused(tmp_path: Path, line: str) -> None:
     assert "line 1: not" in complaint(tmp_path, line)
@@ -308,6 +335,9 @@ def test_what_follows_from_others_may_be_missing(tmp_path: Path, field: str) -> 
         ({"reference": ["a"]}, "reference"),
         ({"knob": "fast"}, "knob"),
         ({"references": []}, "references"),
+        ({"references": ["y", "z"]}, "reference is not the first of references"),
+        ({"tokenised_references": ["x", "y"]}, "2 tokenised_references of 1 references"),
+        ({"source_length": 5}, "source_length is 5 for 4 words"),
     ],
 )
 def test_a_wrong_value_is_named(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
@@ -338,6 +368,7 @@ def broken_tokens(**changes: Any) -> str:
         ({"read_confidence": [0.5]}, "1 values of read_confidence for 6 tokens read"),
         ({"token_elapsed_ms": []}, "0 values of token_elapsed_ms for 7 tokens"),
         ({"write_confidence": ["high"] * 7}, "write_confidence.0"),
+        ({"delays": [1, 2, 2, 2]}, "delay 2 is 2, but 1 by token_delays"),
     ],
 )
 def test_tokens_that_do_not_agree_are_refused(
@@ -367,6 +398,45 @@ def test_a_byte_order_mark_is_no_harm(tmp_path: Path) -> None:
     path = tmp_path / "instances.log"
     path.write_bytes(b"\xef\xbb\xbf" + line_with().encode())
     assert len(list(read_instances(path))) == 1
+
+
+def test_blank_lines_at_the_end_are_no_harm(tmp_path: Path) -> None:
+    assert len(list(read_instances(write_lines(tmp_path, line_with(), "", "  ")))) == 1
+
+
+def test_a_blank_line_between_sentences_is_refused(tmp_path: Path) -> None:
+    message = complaint(tmp_path, line_with(), "", line_with(index=1))
+    assert "line 2: blank, with sentences after it" in message
+
+
+def test_a_compressed_file_is_read_whatever_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(gzip.compress(f"{line_with()}\n{line_with(index=1)}\n".encode()))
+    assert [one.index for one in read_instances(path)] == [0, 1]
+
+
+@pytest.mark.parametrize("end", [15, -9, -3])
+def test_a_compressed_file_that_is_cut_off_is_one_message(tmp_path: Path, end: int) -> None:
+    path = tmp_path / "log.gz"
+    path.write_bytes(gzip.compress(f"{line_with()}\n".encode())[:end])
+    with pytest.raises(SimtError, match="cannot be read: Compressed file ended"):
+        list(read_instances(path))
+
+
+def test_a_compressed_file_that_is_damaged_is_one_message(tmp_path: Path) -> None:
+    path = tmp_path / "log.gz"
+    content = bytearray(gzip.compress(f"{line_with()}\n".encode()))
+    content[-5] ^= 255  # of the checksum
+    path.write_bytes(content)
+    with pytest.raises(SimtError, match="cannot be read: CRC check failed"):
+        list(read_instances(path))
+
+
+def test_a_file_without_line_ends_is_not_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "log.gz"
+    path.write_bytes(gzip.compress(b"x" * (1 << 25)))
+    with pytest.raises(SimtError, match="line 1: too long for a sentence"):
+        list(read_instances(path))
 
 
 def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:
@@ -399,9 +469,9 @@ def test_any_bytes_are_read_or_refused_with_a_line_number(
 ) -> None:
     path = tmp_path_factory.mktemp("fuzz") / "file"
     path.write_bytes(content)
-    if not content:
+    if not content.strip():
         assert list(read_instances(path)) == []
         return
     with pytest.raises(SimtError) as error:
         list(read_instances(path))
-    assert f"{path}, line " in str(error.value)
+    assert f"{path}, line " in str(error.value) or content.startswith(b"\x1f\x8b")

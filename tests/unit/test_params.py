@@ -11,6 +11,7 @@ import yaml
 
 from simt.errors import SimtError
 from simt.params import load_params
+from simt.problems import did_you_mean
 from simt.settings import METHOD_SETTINGS
 
 FILE = Path(__file__).parents[2] / "params.yaml"
@@ -223,7 +224,7 @@ MISTAKES = {
     "empty section": ("bpe", {}, "bpe: this section is missing or empty"),
     "section that is a list": ("model", ["toy"], "model: must be a mapping of names to values"),
     "empty study": ("study", None, "study: this section is missing or empty"),
-    "number for a study": ("study", 3, "study: there is no study '3'; there are toy, tiny"),
+    "number for a study": ("study", 7, "study: there is no study '7'; there are toy, tiny"),
     "empty fidelity": ("fidelity", None, "fidelity: this section is missing or empty"),
     "list for a fidelity": ("fidelity", ["a"], "fidelity: there is no fidelity preset '['a']'"),
     "method without variants": (
@@ -231,7 +232,7 @@ MISTAKES = {
         None,
         "methods.sm2.variants: null: input should be an object",
     ),
-    "number for a method": ("methods/3", {}, "methods.3: there is no method '3'; there are off"),
+    "number for a method": ("methods/3", {}, "methods.3: there is no method '3'; there are hmt"),
     "section that a preset cannot have": (
         "fidelities/official/study",
         "toy",
@@ -264,8 +265,20 @@ MISTAKES = {
         [3],
         "methods.offline.knobs: 3: this method",
     ),
+    "full source of HMT": ("methods/hmt/knobs", ["full"], "methods.hmt.knobs: full: this method"),
     "knob twice": ("methods/itst/knobs", [0.2, 0.2], "methods.itst.knobs: a value stands twice"),
     "no knobs": ("methods/sm2/variants/bi/knobs", [], "methods.sm2.variants.bi.knobs: no knob"),
+    "first seed only of nothing": (
+        "studies/multi30k/first_seed_only/sm2",
+        ["bi-q"],
+        "studies.multi30k.first_seed_only.sm2: there is no variant of sm2 'bi-q'",
+    ),
+    "start with fewer seeds": (
+        "studies/multi30k/first_seed_only",
+        {"offline": ["bi-small"]},
+        "studies.multi30k.runs.multi30k-deen.sm2: bi-small-ft starts from offline/bi-small, which "
+        "is trained with the first seed only; add bi-small-ft to first_seed_only.sm2",
+    ),
     "seed twice": ("studies/toy/seeds", [1, 1], "studies.toy.seeds: a seed stands twice"),
     "start that is not run": (
         "studies/toy/runs/toy-deen/offline",
@@ -321,7 +334,7 @@ MISTAKES = {
     "file from nowhere": (
         "pairs/wmt15-deen/splits/train/0/source",
         "europarl/x.de",
-        "pairs.wmt15-deen.splits.train.0.source: there is no download or licensed folder",
+        "pairs.wmt15-deen.splits.train.0.source: there is no download, licensed or local entry",
     ),
     "file outside raw": (
         "pairs/wmt15-deen/splits/train/0/source",
@@ -332,6 +345,11 @@ MISTAKES = {
         "pairs/nist-zhen/splits/train/0/source",
         "ldc/train.zho",
         "pairs.nist-zhen.splits.train.0.source: add train.zho to pairs.nist-zhen.",
+    ),
+    "own files under the name of a download": (
+        "pairs/wmt15-deen/local",
+        {"europarl-v7": {"folder": "mine"}},
+        "pairs.wmt15-deen.local.europarl-v7: another entry has this name; rename one",
     ),
     "address without a file": (
         "pairs/iwslt15-envi/downloads/train-en/addresses",
@@ -470,7 +488,9 @@ def test_key_is_text_whatever_yaml_takes_it_for(tmp_path: Path) -> None:
 def test_alias_inside_itself_is_told_by_its_key(text: str, tmp_path: Path) -> None:
     path = tmp_path / "params.yaml"
     path.write_text(f"text: {text}\n", encoding="utf-8")
-    with pytest.raises(SimtError, match=r"^text(\.b)?(\.c)?: an alias stands inside what it is an"):
+    with pytest.raises(
+        SimtError, match=r"^text(\.b)?(\.c)?(\.0)?: an alias stands inside what it is an"
+    ):
         load_params(path)
 
 
@@ -493,3 +513,47 @@ def test_file_that_is_no_params_file_is_an_error_not_a_traceback(text: str, tmp_
 def test_missing_file_is_an_error_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(SimtError, match="run from the project's folder"):
         load_params(tmp_path / "params.yaml")
+
+
+def test_a_mistake_that_an_anchor_repeats_is_told_once(
+    values: dict[str, Any], tmp_path: Path
+) -> None:
+    drawings = [*values["paper"]["figures"].values(), *values["paper"]["tables"].values()]
+    shown = [one for one in drawings if one["runs"].get("sm2") == ["uni", "bi"]]
+    assert len(shown) > 4
+    for one in shown:
+        one["runs"]["sm2"] = ["uni", "bii"]
+    problem, places = problems_of(values, tmp_path)
+    assert problem.startswith(
+        "  paper.figures.fig03-bleu-al.runs.sm2: there is no variant of sm2 'bii' "
+        "(did you mean bi?); there are uni, bi"
+    )
+    assert places == (
+        "    the same at paper.figures.fig04-comet-al.runs.sm2, "
+        "paper.figures.fig05-alignments.runs.sm2, paper.figures.fig10-appendix-bleu-al.runs.sm2 "
+        f"and {len(shown) - 4} more places"
+    )
+
+
+def test_misspelt_key_of_two_pairs_is_one_problem(values: dict[str, Any], tmp_path: Path) -> None:
+    for pair in ("toy-deen", "tiny-deen"):
+        change(values, f"pairs/{pair}/training/batch_tokns", 1)
+    problem, places = problems_of(values, tmp_path)
+    assert "batch_tokns: unknown setting (did you mean batch_tokens?)" in problem
+    assert places == "    the same at pairs.tiny-deen.training.batch_tokns"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("fig3", " (did you mean fig03-bleu-al?)"),
+        ("fig03", " (did you mean fig03-bleu-al?)"),
+        ("3", " (did you mean fig03-bleu-al or tab03-sizes?)"),
+        ("fig03-blue-al", " (did you mean fig03-bleu-al?)"),
+        ("fig99", ""),
+    ],
+)
+def test_part_of_a_name_or_a_slip_is_enough_to_suggest_it(name: str, meant: str) -> None:
+    assert (
+        did_you_mean(name, ["fig03-bleu-al", "fig13-states", "fig30-bleu", "tab03-sizes"]) == meant
+    )

@@ -6,20 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simt.markers import settings_of
 from simt.params import load_params
 from simt.runs import (
     Point,
     Run,
     corpus_settings,
     drawing_points,
-    judge_files,
     point_settings,
     run_settings,
     scoring_settings,
-    staged_points,
+    shown_points,
     start_run,
     study_points,
     study_runs,
+    viewed_points,
 )
 
 PARAMS = load_params(Path(__file__).parents[2] / "params.yaml")
@@ -52,10 +53,8 @@ def test_every_run_and_point_of_a_study_has_settings(study: str) -> None:
 def test_comet_scores_what_a_figure_shows_of_it_and_nothing_else() -> None:
     point = Point(Run("toy-deen", "sm2", "bi", 1), "test")
     assert scoring_settings(PARAMS, point).comet == ("simt/toy-estimator",)
-    assert judge_files(PARAMS, point) == [Path("results/corpora/toy-deen/estimator/settings.json")]
     for other in (Point(point.run, "aligned"), Point(Run("toy-deen", "sm2", "bi-ft", 1), "test")):
         assert scoring_settings(PARAMS, other).comet == ()
-        assert judge_files(PARAMS, other) == []
 
 
 @pytest.mark.parametrize(
@@ -84,6 +83,19 @@ def test_two_seeds_make_twice_the_runs() -> None:
     assert len(study_runs(doubled)) == 2 * len(study_runs(study))
 
 
+def test_variant_that_needs_no_repetition_is_trained_with_the_first_seed() -> None:
+    study = PARAMS.studies["tiny"].model_copy(
+        update={"seeds": (2, 3), "first_seed_only": {"sm2": ("bi-p",), "offline": ("bi-small",)}}
+    )
+    seeds: dict[tuple[str, str], list[int]] = {}
+    for run in study_runs(study):
+        seeds.setdefault((run.method, run.variant), []).append(run.seed)
+    assert {name for name, own in seeds.items() if own == [2]} == {
+        ("sm2", "bi-p"), ("offline", "bi-small")
+    }  # fmt: skip
+    assert [own for own in seeds.values() if own != [2]] == [[2, 3]] * (len(seeds) - 2)
+
+
 def test_figure_shows_all_variants_where_it_says_so() -> None:
     points = drawing_points(PARAMS.studies["tiny"], PARAMS.paper.figures["fig05-alignments"])
     shown = {(point.run.method, point.run.variant, point.split) for point in points}
@@ -94,13 +106,26 @@ def test_figure_shows_all_variants_where_it_says_so() -> None:
     }  # fmt: skip
 
 
+def test_table_that_repeats_others_needs_what_they_show() -> None:
+    table = PARAMS.paper.tables["tab10-beside-paper"]
+    points = shown_points(PARAMS, PARAMS.studies["paper"], table)
+    assert Point.parse("nist-zhen/itst/uni/seed1/test") in points  # of Table 5
+    assert len(points) == len(set(points))
+
+
+def test_appendix_pair_that_is_a_main_pair_is_not_shown_twice() -> None:
+    study = PARAMS.studies["paper"]
+    pairs = study.pairs.model_copy(update={"appendix": (study.pairs.main[0], "iwslt15-envi")})
+    assert pairs.in_role("appendix") == ("iwslt15-envi",)
+
+
 def test_pair_without_gold_alignments_is_not_decoded_on_them() -> None:
     points = study_points(PARAMS, PARAMS.studies["multi30k"])
     assert "aligned" not in {point.split for point in points}
 
 
-def test_theatre_shows_every_state_of_models_that_have_a_confidence() -> None:
-    points = staged_points(PARAMS, PARAMS.studies["tiny"])
+def test_the_policy_viewer_shows_every_state_of_models_that_have_a_confidence() -> None:
+    points = viewed_points(PARAMS, PARAMS.studies["tiny"])
     assert {str(point) for point in points} == {
         "tiny-deen/sm2/uni/seed1/aligned", "tiny-deen/sm2/bi/seed1/aligned"
     }  # fmt: skip
@@ -111,3 +136,11 @@ def test_fetch_is_told_every_file_that_a_split_reads() -> None:
     files = settings.model_dump()["files"]
     assert len(files) == 3 * 2 + 2 + 2 + 3
     assert "rwth/DeEn/alignmentDeEn.talp" in files
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff", b"[1]", b"{", b"[" * 100_000, b'{"a":' * 3000])
+def test_settings_that_cannot_be_read_are_of_a_step_that_is_not_finished(
+    content: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / "settings.json").write_bytes(content)
+    assert settings_of(tmp_path / "settings.json") is None

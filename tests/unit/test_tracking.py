@@ -13,11 +13,13 @@ import torch
 
 from simt.cli import main
 from simt.params import Params, load_params
-from simt.record import HISTORY_FILE
+from simt.products import HISTORY_FILE
 from simt.runs import Run, run_settings
+from simt.systems import training_label
 from simt.training.devices import Devices
 from simt.training.history import History
 from simt.training.run import train_run
+from tests.samples.markers import change_settings
 from tests.samples.records import begin_run, fail_run, finish_run, score_run, write_rows
 
 pytestmark = pytest.mark.xdist_group("mlflow-store")  # they share a set-up
@@ -28,6 +30,8 @@ WAITK = Run("tiny-deen", "waitk", "k3", 1)
 OFFLINE = Run("tiny-deen", "offline", "bi", 1)
 REVISION = load_params(FILE).methods["sm2"].revision
 HOURS = 3600
+# AL and BLEU at γ = full, 0.3, 0.5, 0.7, 0.99: nothing at an AL of 2 or of 7
+LINE = ((16.0, 30.0), (2.5, 10.0), (3.5, 20.0), (5.5, 23.333333333333332), (6.5, 24.0))
 
 
 @pytest.fixture(scope="session")
@@ -78,7 +82,15 @@ def tags(name: str) -> dict[str, str]:
 
 def everything() -> dict[str, list[tuple[Any, ...]]]:
     """Every row of every table that a mirror writes."""
-    tables = ("experiments", "runs", "metrics", "latest_metrics", "params", "tags")
+    tables = (
+        "experiments",
+        "experiment_tags",
+        "runs",
+        "metrics",
+        "latest_metrics",
+        "params",
+        "tags",
+    )
     return {name: sorted(rows(f"select * from {name}"), key=repr) for name in tables}
 
 
@@ -88,8 +100,8 @@ def everything() -> dict[str, list[tuple[Any, ...]]]:
 def test_losses_are_histories(params: Params) -> None:
     finish_run(params, SM2, updates=3)
     track()
-    assert history("sm2 bi seed1", "train/loss") == [(1, 10.0), (2, 5.0), (3, 10 / 3)]
-    assert history("sm2 bi seed1", "valid/loss") == [(3, 5 / 3)]
+    assert history("SM²-Bi", "train/loss") == [(1, 10.0), (2, 5.0), (3, 10 / 3)]
+    assert history("SM²-Bi", "valid/loss") == [(3, 5 / 3)]
 
 
 def test_settings_are_params(params: Params) -> None:
@@ -111,35 +123,91 @@ def test_points_are_metrics_by_latency_with_their_knob(params: Params) -> None:
         for point in scores
         if point["knob"] != "full"
     )
-    assert history("sm2 bi seed1", "test/knob") == expected
-    assert [step for step, _ in history("sm2 bi seed1", "test/bleu")] == [s for s, _ in expected]
+    assert history("SM²-Bi", "test/knob") == expected
+    assert [step for step, _ in history("SM²-Bi", "test/bleu")] == [s for s, _ in expected]
     (full,) = [point for point in scores if point["knob"] == "full"]
-    assert history("sm2 bi seed1", "test full source/bleu") == [
-        (0, full["scores"]["bleu"]["value"])
-    ]
+    assert history("SM²-Bi", "bleu_full_source") == [(0, full["scores"]["bleu"]["value"])]
 
 
-def test_runs_of_a_method_are_below_one_run_in_the_experiment_of_the_study(params: Params) -> None:
+def test_bleu_at_a_latency_is_read_off_the_curve(params: Params) -> None:
     finish_run(params, SM2)
-    finish_run(params, Run("tiny-deen", "sm2", "uni", 1))
-    finish_run(params, WAITK)
+    score_run(params, SM2)
+    path = Path(f"results/points/{SM2}/test/scores.json")
+    scores = json.loads(path.read_text())
+    for point, (lag, bleu) in zip(scores["points"], LINE, strict=True):
+        point["scores"]["al_token"]["value"], point["scores"]["bleu"]["value"] = lag, bleu
+    path.write_text(json.dumps(scores))
+    track()
+    found = {at: history("SM²-Bi", f"bleu_at_al_{at}") for at in (2, 3, 5, 7)}
+    assert found == {2: [], 3: [(0, 15.0)], 5: [(0, 22.5)], 7: []}
+
+
+def test_runs_are_named_as_in_the_figures_in_the_experiment_of_the_study(params: Params) -> None:
+    for run in (SM2, WAITK, OFFLINE, Run("tiny-deen", "sm2", "bi-w1.0", 1)):
+        finish_run(params, run)
     track()
     assert rows("select name from experiments where experiment_id > 0") == [("tiny",)]
-    ids = dict(rows("select run_uuid, name from runs"))
-    parents = {
-        name: ids[tags(name)["mlflow.parentRunId"]] for name in ids.values() if "seed" in name
-    }
-    assert parents == {
-        "sm2 bi seed1": "tiny-deen sm2",
-        "sm2 uni seed1": "tiny-deen sm2",
-        "waitk k3 seed1": "tiny-deen waitk",
-    }
+    assert statuses().keys() == {"SM²-Bi", "wait-k 3", "OMT-Bi", "SM²-Bi with λ = 1.0"}
+
+
+def test_names_tell_seeds_apart_where_a_study_has_several(params: Params) -> None:
+    text = Path("params.yaml").read_text(encoding="utf-8")
+    place = text.index("  tiny: ")
+    text = text[:place] + text[place:].replace("seeds: [1]", "seeds: [1, 2]", 1)
+    Path("params.yaml").write_text(text, encoding="utf-8")
+    for seed in (1, 2):
+        finish_run(params, Run("tiny-deen", "sm2", "bi", seed))
+    track()
+    assert statuses().keys() == {"SM²-Bi, seed 1", "SM²-Bi, seed 2"}
+
+
+def test_models_of_wait_k_make_up_a_curve_of_its_own(params: Params) -> None:
+    lags = []
+    for variant in ("k1", "k3"):
+        run = Run("tiny-deen", "waitk", variant, 1)
+        finish_run(params, run)
+        score_run(params, run)
+        (point,) = json.loads(Path(f"results/points/{run}/test/scores.json").read_text())["points"]
+        lags.append(point["scores"]["al_token"]["value"])
+    track()
+    assert statuses().keys() == {"wait-k", "wait-k 1", "wait-k 3"}
+    assert [value for _, value in history("wait-k", "test/AL")] == lags
+    assert tags("wait-k")["trainings"] == "wait-k 1, wait-k 3"
+    assert not history("wait-k 3", "bleu_at_al_2")
+
+
+def test_curve_of_several_models_is_made_anew_when_another_is_scored(params: Params) -> None:
+    for variant in ("k1", "k3"):
+        run = Run("tiny-deen", "waitk", variant, 1)
+        finish_run(params, run)
+        score_run(params, run)
+        track()
+        assert len(history("wait-k", "test/bleu")) == (1 if variant == "k1" else 2)
+
+
+def test_first_view_has_the_systems_of_figure_3(params: Params) -> None:
+    for run in (SM2, WAITK, OFFLINE, Run("tiny-deen", "sm2", "bi-p", 1)):
+        finish_run(params, run)
+        score_run(params, run)
+    track()
+    shown = rows("select name from runs join tags t using (run_uuid) where t.key = 'view'"
+                 " and t.value = 'main'")  # fmt: skip
+    assert {name for (name,) in shown} == {"SM²-Bi", "wait-k", "OMT-Bi"}
+
+
+def test_experiment_links_to_the_report(params: Params) -> None:
+    Path("results/paper/tiny").mkdir(parents=True)
+    Path("results/paper/tiny/report.html").write_text("a report")
+    track()
+    ((run,),) = rows("select run_uuid from runs where name = 'report'")
+    ((note,),) = rows("select value from experiment_tags where key = 'mlflow.note.content'")
+    assert f"runs/{run}/artifacts/report.html" in note
 
 
 def test_commit_and_revision_are_tags(params: Params) -> None:
     finish_run(params, SM2)
     track()
-    found = tags("sm2 bi seed1")
+    found = tags("SM²-Bi")
     assert (found["commit"], found["revision"]) == ("0123456789abcdef", str(REVISION))
 
 
@@ -154,19 +222,21 @@ def test_fidelity_is_every_preset_under_which_a_run_is_the_same(
 ) -> None:
     finish_run(params.presets[preset], run)
     track()
-    assert tags(f"{run.method} {run.variant} seed1")["fidelity"] == tag
+    assert tags(training_label(run.method, run.variant))["fidelity"] == tag
 
 
-def test_instances_and_figures_are_artifacts(params: Params) -> None:
+def test_instances_report_and_figures_are_artifacts(params: Params) -> None:
     finish_run(params, SM2)
     score_run(params, SM2)
     figure = Path("results/paper/tiny/figures/fig03-bleu-al.png")
     figure.parent.mkdir(parents=True)
     figure.write_bytes(b"a figure")
+    Path("results/paper/tiny/report.html").write_bytes(b"a report")
     track()
     sent = {path.name: path for path in Path("mlruns").rglob("*.*")}
     assert sent["instances.jsonl"].parent.name == "test"
     assert sent["fig03-bleu-al.png"].read_bytes() == b"a figure"
+    assert sent["report.html"].read_bytes() == b"a report"
 
 
 # --- how a run ended --------------------------------------------------------------------------
@@ -177,19 +247,19 @@ def test_run_is_running_while_its_record_grows_and_killed_when_it_is_silent(
 ) -> None:
     work = begin_run(params, SM2, updates=2)
     track()
-    assert statuses() == {"tiny-deen sm2": "RUNNING", "sm2 bi seed1": "RUNNING"}
+    assert statuses() == {"SM²-Bi": "RUNNING"}
     record = work / HISTORY_FILE
     long_ago = record.stat().st_mtime - HOURS
     os.utime(record, (long_ago, long_ago))
     track()
-    assert statuses() == {"tiny-deen sm2": "KILLED", "sm2 bi seed1": "KILLED"}
+    assert statuses() == {"SM²-Bi": "KILLED"}
 
 
 def test_failed_run_says_why(params: Params) -> None:
     fail_run(params, SM2, 2, "loss nan at update 3")
     track()
-    assert statuses()["sm2 bi seed1"] == "FAILED"
-    assert tags("sm2 bi seed1")["failure"] == "loss nan at update 3"
+    assert statuses()["SM²-Bi"] == "FAILED"
+    assert tags("SM²-Bi")["failure"] == "loss nan at update 3"
 
 
 def test_training_that_breaks_leaves_a_note_and_is_failed(params: Params) -> None:
@@ -198,8 +268,8 @@ def test_training_that_breaks_leaves_a_note_and_is_failed(params: Params) -> Non
     with pytest.raises(Exception, match="no-such-corpus"):
         train_run(settings, Path("no-such-corpus"), None, SM2.folder, devices, 10)
     track()
-    assert statuses()["sm2 bi seed1"] == "FAILED"
-    assert "no-such-corpus" in tags("sm2 bi seed1")["failure"]
+    assert statuses()["SM²-Bi"] == "FAILED"
+    assert "no-such-corpus" in tags("SM²-Bi")["failure"]
 
 
 def test_run_that_goes_on_after_a_failure_is_the_same_run(params: Params) -> None:
@@ -207,8 +277,8 @@ def test_run_that_goes_on_after_a_failure_is_the_same_run(params: Params) -> Non
     track()
     finish_run(params, SM2, updates=4)
     track()
-    assert statuses() == {"tiny-deen sm2": "FINISHED", "sm2 bi seed1": "FINISHED"}
-    assert [step for step, _ in history("sm2 bi seed1", "train/loss")] == [1, 2, 3, 4]
+    assert statuses() == {"SM²-Bi": "FINISHED"}
+    assert [step for step, _ in history("SM²-Bi", "train/loss")] == [1, 2, 3, 4]
 
 
 def test_run_whose_folder_is_gone_does_not_stay_running(params: Params) -> None:
@@ -216,7 +286,7 @@ def test_run_whose_folder_is_gone_does_not_stay_running(params: Params) -> None:
     track()
     (work / HISTORY_FILE).unlink()
     track()
-    assert statuses()["sm2 bi seed1"] == "KILLED"
+    assert statuses()["SM²-Bi"] == "KILLED"
 
 
 # --- again ------------------------------------------------------------------------------------
@@ -238,7 +308,7 @@ def test_new_rows_come_behind_the_old_ones(params: Params) -> None:
     track()
     write_rows(work / HISTORY_FILE, 3, 5)
     track()
-    assert [step for step, _ in history("sm2 bi seed1", "train/loss")] == [1, 2, 3, 4, 5]
+    assert [step for step, _ in history("SM²-Bi", "train/loss")] == [1, 2, 3, 4, 5]
 
 
 def test_half_a_line_is_left_for_the_next_time(params: Params) -> None:
@@ -246,7 +316,7 @@ def test_half_a_line_is_left_for_the_next_time(params: Params) -> None:
     with (work / HISTORY_FILE).open("a") as stream:
         stream.write('{"update": 3, "lo')
     track()
-    assert [step for step, _ in history("sm2 bi seed1", "train/loss")] == [1, 2]
+    assert [step for step, _ in history("SM²-Bi", "train/loss")] == [1, 2]
 
 
 def test_updates_that_are_done_again_after_a_kill_are_not_doubled(params: Params) -> None:
@@ -256,17 +326,17 @@ def test_updates_that_are_done_again_after_a_kill_are_not_doubled(params: Params
     write_rows(work / HISTORY_FILE, 4, 6, tokens_per_s=7.0)
     track()
     for key in ("train/loss", "speed/tokens_per_s"):
-        assert [step for step, _ in history("sm2 bi seed1", key)] == [1, 2, 3, 4, 5, 6]
+        assert [step for step, _ in history("SM²-Bi", key)] == [1, 2, 3, 4, 5, 6]
 
 
 def test_new_scores_replace_the_old_ones(params: Params) -> None:
     finish_run(params, WAITK)
     score_run(params, WAITK)
     track()
-    ((_, before),) = history("waitk k3 seed1", "test/bleu")
+    ((_, before),) = history("wait-k 3", "test/bleu")
     score_run(params, WAITK, shift=1.0)
     track()
-    ((_, after),) = history("waitk k3 seed1", "test/bleu")
+    ((_, after),) = history("wait-k 3", "test/bleu")
     expected = json.loads(Path(f"results/points/{WAITK}/test/scores.json").read_text())
     assert after == expected["points"][0]["scores"]["bleu"]["value"] != before
 
@@ -274,8 +344,7 @@ def test_new_scores_replace_the_old_ones(params: Params) -> None:
 def test_run_with_other_settings_is_another_one_and_the_old_one_says_so(params: Params) -> None:
     finish_run(params, SM2)
     track()
-    path = SM2.folder / "settings.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"revision": REVISION + 1}))
+    change_settings(SM2.folder / "settings.json", revision=REVISION + 1)
     track()
     found = rows(
         "select p.value, t.value from params p join tags t using (run_uuid)"

@@ -24,6 +24,12 @@ def test_one_figure_or_table_is_a_target_by_its_name(name: str, rule: str, proje
     assert plan["figure"] + plan["table"] == plan[rule] == 1
 
 
+def test_face_of_figures_is_chosen_on_the_command_line(project: Path) -> None:
+    said = run(project, "snakemake", "-n", "-p", *TINY, "face=serif", "--", "fig08-ablations")
+    (command,) = (line for line in said.splitlines() if " draw fig08-ablations " in line)
+    assert " --face serif " in command
+
+
 def test_mistake_in_params_is_told_without_a_traceback(project: Path) -> None:
     change(project, "training/dropout", 3)
     assert "training.dropout: 3: input should be less than 1" in refusal(project)

@@ -49,5 +49,5 @@ def test_make_ends_where_simuleval_cannot_be_installed_in_ci(
         text=True,
     )
     assert (done.returncode == 0) == goes_on, done
-    assert "SimulEval could not be installed" in done.stderr
+    assert "SimulEval and OmniSTEval could not be installed" in done.stderr
     assert not (tmp_path / ".simuleval/.installed").exists()

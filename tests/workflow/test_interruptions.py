@@ -36,7 +36,7 @@ def has_checkpoint(project: Path) -> bool:
     return any(project.glob(f"{RUN}/work/*/checkpoints/update-*.pt"))
 
 
-def goes_on(project: Path) -> bool:
+def resumes(project: Path) -> bool:
     return (project / LOG).exists() and "going on after update" in (project / LOG).read_text()
 
 
@@ -78,7 +78,7 @@ def test_training_goes_on_when_cancelled_out_of_time_preempted_or_without_its_no
             (project / LOG).unlink()
             (running,) = [job for job in trainings(project, cluster) if job["State"] == "RUNNING"]
             interrupt(cluster, running["JobID"])
-            cluster.wait_until(lambda: goes_on(project), 300)
+            cluster.wait_until(lambda: resumes(project), 300)
     finally:
         snakemake.kill()
         snakemake.wait()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -26,6 +27,8 @@ ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 SM2 = Run("tiny-deen", "sm2", "bi", 1)
 WAITK = Run("tiny-deen", "waitk", "k3", 1)
+WAIT1 = Run("tiny-deen", "waitk", "k1", 1)
+ABLATION = Run("tiny-deen", "sm2", "bi-no-omt", 1)
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("mlflow")]
 
@@ -130,8 +133,28 @@ def test_run_that_is_still_open_when_all_is_over_is_closed(
     process = track(server, "--follow")
     said(process, "1 running")
     process.communicate(input="")
-    query = "select status from runs where name = 'waitk k3 seed1'"
+    query = "select status from runs where name = 'wait-k 3'"
     assert rows(server, query) == [("KILLED",)]
+
+
+def test_address_that_is_told_opens_the_comparison(
+    params: Params, server: MlflowServer, browser: Chrome
+) -> None:
+    server.start()
+    for run in (SM2, WAITK, WAIT1, ABLATION):
+        finish_run(params, run)
+        score_run(params, run)
+    output = track(server).communicate()[0]
+    assert "4 finished" in output
+    (address,) = re.findall(r"http://\S+/#/\S+", output)
+    browser.get(address)
+    for text in ("BLEU against AL", "SM²-Bi (test/bleu)", "wait-k (test/bleu)", "test/AL"):
+        shown = wait_for_text(browser, text)
+    assert "w/o L_omt" not in shown
+    # The bar of SM² at an AL of 3 has the number that the store does.
+    query = "select value from metrics join runs using (run_uuid) where lifecycle_stage = 'active'"
+    ((value,),) = rows(server, f"{query} and name = 'SM²-Bi' and key = 'bleu_at_al_3'")
+    wait_for_text(browser, f"{value:.2f}")
 
 
 def test_pages_show_our_numbers(params: Params, server: MlflowServer, browser: Chrome) -> None:
@@ -140,16 +163,15 @@ def test_pages_show_our_numbers(params: Params, server: MlflowServer, browser: C
         finish_run(params, run)
         score_run(params, run)
     assert "2 finished" in track(server).communicate()[0]
-    ids = dict(rows(server, "select name, run_uuid from runs where status = 'FINISHED'"))
+    query = "select name, run_uuid from runs where lifecycle_stage = 'active'"
+    ids = dict(rows(server, f"{query} and status = 'FINISHED'"))
     (experiment,) = rows(server, "select experiment_id from experiments where name = 'tiny'")[0]
     scores = json.loads((Path("results/points") / str(WAITK) / "test/scores.json").read_text())
     bleu = scores["points"][0]["scores"]["bleu"]["value"]
 
-    browser.get(f"{server.address}/#/experiments/{experiment}/runs")
-    wait_for_text(browser, "tiny-deen waitk")
-    browser.get(f"{server.address}/#/experiments/{experiment}/runs/{ids['waitk k3 seed1']}")
+    browser.get(f"{server.address}/#/experiments/{experiment}/runs/{ids['wait-k 3']}")
     wait_for_text(browser, f"{bleu:.2f}")
-    chosen = [ids["sm2 bi seed1"], ids["waitk k3 seed1"]]
+    chosen = [ids["SM²-Bi"], ids["wait-k 3"]]
     both, of = quote(json.dumps(chosen)), quote(json.dumps([str(experiment)]))
     browser.get(f"{server.address}/#/compare-runs?runs={both}&experiments={of}")
     text = wait_for_text(browser, "Comparing 2 Runs")
@@ -170,8 +192,8 @@ def test_trainings_are_mirrored_while_snakemake_runs(tmp_path: Path, server: Mlf
         env=os.environ | {"MLFLOW_TRACKING_URI": server.address},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    query = "select status from runs where name = 'multipath uni seed1'"
+    query = "select status from runs where name = 'm-wait-k'"
     while rows(server, query) != [("FINISHED",)]:
         time.sleep(0.5)
     last = "select max(step) from metrics join runs using (run_uuid) where key = 'train/loss'"
-    assert rows(server, f"{last} and name = 'multipath uni seed1'") == [(8,)]
+    assert rows(server, f"{last} and name = 'm-wait-k'") == [(8,)]

@@ -1,5 +1,6 @@
-"""The study on a real SLURM, under blows: the numbers of the local one, and what jobs ask for."""
+"""The study on a real SLURM, under faults: the numbers of the local one, and what jobs ask for."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,15 +13,15 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("study")]
 
 @pytest.fixture(scope="module")
 def on_slurm(cluster: Cluster, study: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the tiny study has run through SLURM, and was struck in every way."""
+    """A folder in which the tiny study has run through SLURM, and met faults of every kind."""
     folder = tmp_path_factory.mktemp("slurm")
     said = run(
-        ROOT, "simt", "drill", "--profile", str(quick_profile(folder)), "--calm", str(study),
-        "--to", str(folder), "--blows", "10", environment=cluster.environment | SITE,
+        ROOT, "simt", "faults", "--profile", str(quick_profile(folder)), "--baseline", str(study),
+        "--to", str(folder), "--number", "10", environment=cluster.environment | SITE,
     )  # fmt: skip
-    for blow in ("SIGKILL", "SIGTERM", "write error", "Snakemake killed", "scancel"):
-        assert f"2 × {blow}" in said
-    return folder / "rough"
+    for fault in ("SIGKILL", "SIGTERM", "write error", "Snakemake killed", "scancel"):
+        assert f"2 × {fault}" in said
+    return folder / "disturbed"
 
 
 @pytest.fixture
@@ -38,6 +39,12 @@ def test_models_and_tables_are_those_of_the_local_study(
     expected = contents(study / "results", pattern)
     assert expected
     assert contents(on_slurm / "results", pattern) == expected
+
+
+def test_finished_jobs_say_what_they_gave(on_slurm: Path) -> None:
+    said = on_slurm.with_name("disturbed.log").read_text(encoding="utf-8")
+    assert re.search(r"\] train tiny-deen/\S+/seed1 .* updates, validation loss", said)
+    assert re.search(r"\] score tiny-deen/\S+/seed1/test .* BLEU .* at AL", said)
 
 
 def test_first_attempt_at_a_training_asks_for_what_its_size_needs(

@@ -15,7 +15,6 @@ CHECKS = {
     "mypy": ["mypy"],
     "import-linter": ["lint-imports"],
     "snakefmt": ["snakefmt", "--check", "Snakefile", "workflow"],
-    "snakemake-lint": ["snakemake", "--lint"],
 }
 
 
@@ -24,3 +23,17 @@ def test_code_passes(name: str) -> None:
     program, *arguments = CHECKS[name]
     done = subprocess.run([BIN / program, *arguments], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_how_pieces_are_spelt_stands_in_one_file() -> None:
+    sources = (ROOT / "src" / "simt").rglob("*.py")
+    assert [path.name for path in sources if "@@" in path.read_text()] == ["pieces.py"]
+
+
+def test_workflow_passes_snakemakes_own_lint() -> None:
+    done = subprocess.run([BIN / "snakemake", "--lint"], cwd=ROOT, capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    found = {line.strip(" *") for line in said.splitlines() if line.startswith("    * ")}
+    assert "Lints for" in said
+    # Steps run in the environment that Snakemake itself is installed in, beside the package.
+    assert found == {"Specify a conda environment or container for each rule.:"}

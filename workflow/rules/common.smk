@@ -1,32 +1,35 @@
 # What every rule file needs: the parameters, read once, and the names of files.
 import shlex
 import sys
+import time
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
-from simt.check import PAPER_FILES
+from simt.check import end_future, refuse_damage
 from simt.errors import SimtError
 from simt.paper import FIGURES, TABLES
 from simt.params import check_drawings, load_params
+from simt.products import CURVES, FETCHED_OUTPUTS, TRAINED, VIEWED, decoded, scored
 from simt.resources import CORPUS, DECODING, ESTIMATOR, SCORING, TRAINING, Jobs
 from simt.runs import (
-    SETTINGS_FILE,
-    THEATRE_FILE,
+    CORPUS_FOLDER,
+    PAPER_FOLDER,
+    POINT_FOLDER,
+    POINT_NAME,
+    RUN_FOLDER,
+    RUN_NAME,
     Point,
     Run,
-    corpus_folder,
-    corpus_settings,
-    estimator_files,
-    judge_files,
-    point_settings,
-    run_settings,
-    scoring_settings,
-    shown_files,
-    staged_points,
-    start_files,
-    study_points,
-    study_runs,
+    has_estimator,
+)
+from simt.steps import Steps, of_params, of_wildcards, outputs_of
+from simt.user_files import (
+    before_the_first_download,
+    corpora_folder,
+    missing_by_pair,
+    unfetched_pairs,
 )
 
 try:
@@ -34,12 +37,22 @@ try:
         Path("params.yaml"), config.get("study"), config.get("fidelity")
     )
     check_drawings(PARAMS.paper, FIGURES, TABLES)
+    STEPS = Steps(PARAMS, PARAMS.study)
+    if workflow.is_main_process and "--unlock" not in sys.argv:
+        refuse_damage(STEPS.all())
+        if future := end_future(STEPS.all(), time.time()):
+            logger.warning(
+                f"{future} results had times in the future (was the clock set back?);"
+                " their times are now the present one."
+            )
 except SimtError as error:
     raise WorkflowError(str(error)) from None
-STUDY = PARAMS.studies[PARAMS.study]
 
-# `simt` is the one installed beside this Snakemake, whatever the caller's PATH says.
-shell.prefix(f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; ")
+
+# `simt` is the one installed beside this Snakemake, whatever the caller's PATH says. Each rule has one
+# command, which takes the shell's place: its exit code is the job's, and a signal reaches it alone.
+BIN = Path(sys.executable).parent
+shell.prefix(f"set -euo pipefail; export PATH={shlex.quote(str(BIN))}:$PATH; exec ")
 
 
 wildcard_constraints:

@@ -1,62 +1,74 @@
-# From an address, or the grammar, to files of ids. Each folder's settings.json is written last.
+# From an address, or the grammar, to files of ids. Which files these are hangs on the pair: some have
+# no gold alignments, some have one vocabulary for both sides. So each pair has rules of its own.
 CORPUS_JOBS = Jobs(PARAMS, CORPUS)
 
+# What the user has to provide is asked for before anything is downloaded (onstart, in tracking.smk);
+# a dry run only hears of it.
+LACKING = missing_by_pair(
+    PARAMS, unfetched_pairs(PARAMS, PARAMS.study), corpora_folder()
+)
+if LACKING and workflow.is_main_process:
+    logger.warning(
+        f"Files that only you can provide are missing ({', '.join(LACKING)}): "
+        f"`simt plan --study {PARAMS.study}` lists them."
+    )
 
+
+# What is fetched is not declared but the list of it: Snakemake would delete it all when one of
+# several downloads fails. The marker vouches for it, and refuse_damage looks at it.
 rule fetch:
     output:
-        "results/corpora/{pair}/raw/settings.json",
+        [f"{CORPUS_FOLDER}/raw/{name}" for name in FETCHED_OUTPUTS],
     log:
         "logs/fetch/{pair}.log",
     localrule: True  # compute nodes may have no network
-    conda:
-        "../../environment.yml"
     params:
-        settings=lambda wildcards: corpus_settings(
-            PARAMS, wildcards.pair, "fetch"
-        ).as_json(),
+        settings=lambda wildcards: STEPS.corpus(
+            wildcards.pair, "fetch"
+        ).settings.as_json(),
     shell:
-        "simt fetch --settings {params.settings:q} --to $(dirname {output}) 2>&1 | tee {log}"
+        "simt --log {log} fetch --settings {params.settings:q}"
+        f" --to {of_wildcards(CORPUS_FOLDER)}/raw"
 
 
-rule prepare:
-    input:
-        rules.fetch.output,
-    output:
-        "results/corpora/{pair}/text/settings.json",
-    log:
-        "logs/prepare/{pair}.log",
-    conda:
-        "../../environment.yml"
-    threads: CORPUS_JOBS.threads
-    resources:
-        runtime=CORPUS_JOBS.runtime,
-        mem_mb=CORPUS_JOBS.mem_mb,
-    params:
-        settings=lambda wildcards: corpus_settings(
-            PARAMS, wildcards.pair, "prepare"
-        ).as_json(),
-    shell:
-        "simt prepare --settings {params.settings:q} --from $(dirname {input})"
-        " --to $(dirname {output}) --processes {threads} 2>&1 | tee {log}"
+for pair in PARAMS.pairs:
 
+    rule:
+        name:
+            f"prepare_{pair}"
+        input:
+            STEPS.corpus(pair, "prepare").inputs,
+        output:
+            STEPS.corpus(pair, "prepare").outputs,
+        log:
+            f"logs/prepare/{pair}.log",
+        threads: CORPUS_JOBS.threads
+        resources:
+            runtime=CORPUS_JOBS.runtime,
+            mem_mb=CORPUS_JOBS.mem_mb,
+        params:
+            settings=STEPS.corpus(pair, "prepare").settings.as_json(),
+            pair=pair,  # a command is put together when the loop is over
+        shell:
+            "simt --log {log} prepare --settings {params.settings:q}"
+            f" --from {of_params(CORPUS_FOLDER)}/raw --to {of_params(CORPUS_FOLDER)}/text --processes {{threads}}"
 
-rule bpe:
-    input:
-        rules.prepare.output,
-    output:
-        "results/corpora/{pair}/bpe/settings.json",
-    log:
-        "logs/bpe/{pair}.log",
-    conda:
-        "../../environment.yml"
-    threads: CORPUS_JOBS.threads
-    resources:
-        runtime=CORPUS_JOBS.runtime,
-        mem_mb=CORPUS_JOBS.mem_mb,
-    params:
-        settings=lambda wildcards: corpus_settings(
-            PARAMS, wildcards.pair, "bpe"
-        ).as_json(),
-    shell:
-        "simt bpe --settings {params.settings:q} --from $(dirname {input})"
-        " --to $(dirname {output}) --processes {threads} 2>&1 | tee {log}"
+    rule:
+        name:
+            f"bpe_{pair}"
+        input:
+            STEPS.corpus(pair, "bpe").inputs,
+        output:
+            STEPS.corpus(pair, "bpe").outputs,
+        log:
+            f"logs/bpe/{pair}.log",
+        threads: CORPUS_JOBS.threads
+        resources:
+            runtime=CORPUS_JOBS.runtime,
+            mem_mb=CORPUS_JOBS.mem_mb,
+        params:
+            settings=STEPS.corpus(pair, "bpe").settings.as_json(),
+            pair=pair,  # a command is put together when the loop is over
+        shell:
+            "simt --log {log} bpe --settings {params.settings:q}"
+            f" --from {of_params(CORPUS_FOLDER)}/text --to {of_params(CORPUS_FOLDER)}/bpe --processes {{threads}}"

@@ -1,17 +1,17 @@
 # Figures and tables: they read scores, never a model, and are drawn in seconds.
 # `--config with_paper=true` lays the paper's own numbers under ours.
+# `--config face=serif` draws figures for papers set in Times.
 WITH_PAPER = "--with-paper" if config.get("with_paper") else ""
+FACE = config.get("face", "sans")
 
 
 rule figure:
     input:
-        lambda wildcards: shown_files(
-            PARAMS, STUDY, PARAMS.paper.figures[wildcards.name]
-        ),
+        lambda wildcards: STEPS.drawing("figures", wildcards.name).inputs,
     output:
-        pdf="results/paper/{study}/figures/{name}.pdf",
+        pdf=f"{PAPER_FOLDER}/figures/{{name}}.pdf",
         svg=report(
-            "results/paper/{study}/figures/{name}.svg",
+            f"{PAPER_FOLDER}/figures/{{name}}.svg",
             category="Figures",
             labels=lambda wildcards: {
                 "figure": wildcards.name,
@@ -19,31 +19,31 @@ rule figure:
             },
             caption="../captions/drawing.rst",
         ),
-        png="results/paper/{study}/figures/{name}.png",
-        caption="results/paper/{study}/figures/{name}.json",
+        png=f"{PAPER_FOLDER}/figures/{{name}}.png",
+        caption=f"{PAPER_FOLDER}/figures/{{name}}.json",
+        marker=f"{PAPER_FOLDER}/figures/markers/{{name}}.json",
     log:
         "logs/figure/{study}/{name}.log",
     localrule: True  # seconds of work, on the submit node
-    conda:
-        "../../environment.yml"
     params:
-        entry=lambda wildcards: PARAMS.paper.figures[wildcards.name].as_json(),
-        fidelity=PARAMS.fidelity,
+        settings=lambda wildcards: STEPS.drawing(
+            "figures", wildcards.name
+        ).settings.as_json(),
         overlay=WITH_PAPER,
+        face=FACE,
     shell:
-        "simt draw {wildcards.name} --study {wildcards.study} --fidelity {params.fidelity} {params.overlay} --to $(dirname {output.pdf}) 2>&1 | tee {log}"
+        "simt --log {log} draw {wildcards.name} --settings {params.settings:q} {params.overlay} --face {params.face:q}"
+        f" --to {of_wildcards(PAPER_FOLDER)}/figures"
 
 
 rule table:
     input:
-        lambda wildcards: shown_files(
-            PARAMS, STUDY, PARAMS.paper.tables[wildcards.name]
-        ),
+        lambda wildcards: STEPS.drawing("tables", wildcards.name).inputs,
     output:
-        tex="results/paper/{study}/tables/{name}.tex",
-        md="results/paper/{study}/tables/{name}.md",
+        tex=f"{PAPER_FOLDER}/tables/{{name}}.tex",
+        md=f"{PAPER_FOLDER}/tables/{{name}}.md",
         csv=report(
-            "results/paper/{study}/tables/{name}.csv",
+            f"{PAPER_FOLDER}/tables/{{name}}.csv",
             category="Tables",
             labels=lambda wildcards: {
                 "table": wildcards.name,
@@ -51,86 +51,81 @@ rule table:
             },
             caption="../captions/drawing.rst",
         ),
-        caption="results/paper/{study}/tables/{name}.json",
+        caption=f"{PAPER_FOLDER}/tables/{{name}}.json",
+        marker=f"{PAPER_FOLDER}/tables/markers/{{name}}.json",
     log:
         "logs/table/{study}/{name}.log",
     localrule: True  # seconds of work, on the submit node
-    conda:
-        "../../environment.yml"
     params:
-        entry=lambda wildcards: PARAMS.paper.tables[wildcards.name].as_json(),
-        fidelity=PARAMS.fidelity,
+        settings=lambda wildcards: STEPS.drawing(
+            "tables", wildcards.name
+        ).settings.as_json(),
         overlay=WITH_PAPER,
     shell:
-        "simt draw {wildcards.name} --study {wildcards.study} --fidelity {params.fidelity} {params.overlay} --to $(dirname {output.tex}) 2>&1 | tee {log}"
+        "simt --log {log} draw {wildcards.name} --settings {params.settings:q} {params.overlay}"
+        f" --to {of_wildcards(PAPER_FOLDER)}/tables"
 
 
-# A target for each: `snakemake … -- fig03-bleu-al`.
-for kind, names, ending in (("figures", FIGURES, "pdf"), ("tables", TABLES, "tex")):
-    for target in names:
+# A target for each: `snakemake … -- fig03-bleu-al`; one that the study leaves out says why.
+for drawing in [
+    STEPS.drawing(kind, name)
+    for kind, names in (("figures", FIGURES), ("tables", TABLES))
+    for name in names
+]:
 
-        rule:
-            name:
-                target
-            input:
-                f"results/paper/{PARAMS.study}/{kind}/{target}.{ending}",
+    rule:
+        name:
+            drawing.name
+        input:
+            drawing.outputs,
 
 
 rule curves:
     input:
-        [point.marker for point in study_points(PARAMS, STUDY)],
+        STEPS.curves().inputs,
     output:
-        curves="results/paper/{study}/curves.csv",
-        metrics=directory("results/paper/{study}/metrics"),
+        [f"{PAPER_FOLDER}/{name}" for name in CURVES.outputs],
     log:
         "logs/curves/{study}.log",
     localrule: True  # seconds of work, on the submit node
-    conda:
-        "../../environment.yml"
     params:
-        fidelity=PARAMS.fidelity,
+        settings=STEPS.curves().settings.as_json(),
     shell:
-        "simt curves --study {wildcards.study} --fidelity {params.fidelity} --to $(dirname {output.curves}) 2>&1 | tee {log}"
+        "simt --log {log} curves --settings {params.settings:q}"
+        f" --to {of_wildcards(PAPER_FOLDER)}"
 
 
 rule claims:
     input:
-        [point.marker for point in study_points(PARAMS, STUDY)],
+        STEPS.claims().inputs,
     output:
-        json="results/paper/{study}/claims.json",
+        json=f"{PAPER_FOLDER}/claims.json",
         md=report(
-            "results/paper/{study}/claims.md",
+            f"{PAPER_FOLDER}/claims.md",
             category="Claims",
             caption="../captions/claims.rst",
         ),
+        marker=f"{PAPER_FOLDER}/markers/claims.json",
     log:
         "logs/claims/{study}.log",
     localrule: True  # seconds of work, on the submit node
-    conda:
-        "../../environment.yml"
     params:
-        fidelity=PARAMS.fidelity,
+        settings=STEPS.claims().settings.as_json(),
     shell:
-        "simt claims --study {wildcards.study} --fidelity {params.fidelity} --to $(dirname {output.json}) 2>&1 | tee {log}"
+        "simt --log {log} write-claims --settings {params.settings:q}"
+        f" --to {of_wildcards(PAPER_FOLDER)}"
 
 
 rule report:
     input:
-        runs=[run.folder / SETTINGS_FILE for run in study_runs(STUDY)],
-        paths=shown_files(PARAMS, STUDY, PARAMS.paper.theatre),
-        states=[point.folder / THEATRE_FILE for point in staged_points(PARAMS, STUDY)],
-        figures=[f"results/paper/{{study}}/figures/{name}.svg" for name in FIGURES],
-        tables=[f"results/paper/{{study}}/tables/{name}.md" for name in TABLES],
-        claims=rules.claims.output.json,
+        STEPS.report().inputs,
     output:
-        "results/paper/{study}/report.html",
+        page=f"{PAPER_FOLDER}/report.html",
+        marker=f"{PAPER_FOLDER}/markers/report.json",
     log:
         "logs/report/{study}.log",
     localrule: True  # seconds of work, on the submit node
-    conda:
-        "../../environment.yml"
     params:
-        theatre=PARAMS.paper.theatre.as_json(),
-        fidelity=PARAMS.fidelity,
+        settings=STEPS.report().settings.as_json(),
     shell:
-        "simt report --study {wildcards.study} --fidelity {params.fidelity} --to {output} 2>&1 | tee {log}"
+        "simt --log {log} report --settings {params.settings:q} --to {output.page}"

@@ -4,121 +4,120 @@ DECODING_JOBS = Jobs(PARAMS, DECODING)
 SCORING_JOBS = Jobs(PARAMS, SCORING)
 
 
-rule estimator:
-    input:
-        rules.prepare.output,
-    output:
-        "results/corpora/{pair}/estimator/settings.json",
-    log:
-        "logs/estimator/{pair}.log",
-    conda:
-        "../../environment.yml"
-    threads: ESTIMATOR_JOBS.threads
-    resources:
-        runtime=ESTIMATOR_JOBS.runtime,
-        mem_mb=ESTIMATOR_JOBS.mem_mb,
-    params:
-        settings=lambda wildcards: PARAMS.scoring.estimator.as_json(),
-    shell:
-        "simt estimator --settings {params.settings:q} --corpus results/corpora/{wildcards.pair}"
-        " --to $(dirname {output}) --threads {threads} 2>&1 | tee {log}"
+ALIGNED = POINT_FOLDER.replace("{split}", "aligned")
+
+
+for pair in PARAMS.pairs:
+    if not has_estimator(PARAMS, pair):
+        continue
+
+    rule:
+        name:
+            f"estimator_{pair}"
+        input:
+            STEPS.estimator(pair).inputs,
+        output:
+            STEPS.estimator(pair).outputs,
+        log:
+            f"logs/estimator/{pair}.log",
+        threads: ESTIMATOR_JOBS.threads
+        resources:
+            runtime=ESTIMATOR_JOBS.runtime,
+            mem_mb=ESTIMATOR_JOBS.mem_mb,
+        params:
+            settings=PARAMS.scoring.estimator.as_json(),
+            pair=pair,  # a command is put together when the loop is over
+        shell:
+            "simt --log {log} estimator --settings {params.settings:q}"
+            f" --corpus {of_params(CORPUS_FOLDER)} --to {of_params(CORPUS_FOLDER)}/estimator --threads {{threads}}"
 
 
 rule decode:
     input:
-        rules.train.output.settings,
+        lambda wildcards: STEPS.decoding(Point.from_wildcards(wildcards)).inputs,
     output:
-        settings="results/points/{pair}/{method}/{variant}/seed{seed}/{split}/settings.json",
-        instances="results/points/{pair}/{method}/{variant}/seed{seed}/{split}/instances.jsonl",
+        [f"{POINT_FOLDER}/{name}" for name in decoded("test").outputs],
     log:
-        "logs/decode/{pair}/{method}/{variant}/seed{seed}/{split}.log",
+        f"logs/decode/{POINT_NAME}.log",
     wildcard_constraints:
         split="test|aligned",
-    conda:
-        "../../environment.yml"
     threads: DECODING_JOBS.threads
     resources:
         gpu=DECODING_JOBS.gpu,
         runtime=DECODING_JOBS.runtime,
         mem_mb=DECODING_JOBS.mem_mb,
     params:
-        settings=lambda wildcards: point_settings(PARAMS, Point.of(wildcards)).as_json(),
+        settings=lambda wildcards: STEPS.decoding(
+            Point.from_wildcards(wildcards)
+        ).settings.as_json(),
     shell:
-        "simt decode --settings {params.settings:q} --corpus results/corpora/{wildcards.pair} --run $(dirname {input})"
-        " --to $(dirname {output.settings}) --threads {threads} 2>&1 | tee {log}"
+        "simt --log {log} decode --settings {params.settings:q}"
+        f" --corpus {of_wildcards(CORPUS_FOLDER)} --run {of_wildcards(RUN_FOLDER)} --to {of_wildcards(POINT_FOLDER)} --threads {{threads}}"
 
 
 rule confidences:
     input:
-        rules.train.output.settings,
+        lambda wildcards: STEPS.decoding(Point.from_wildcards(wildcards)).inputs,
     output:
-        settings="results/points/{pair}/{method}/{variant}/seed{seed}/{split}/settings.json",
-        confidence="results/points/{pair}/{method}/{variant}/seed{seed}/{split}/confidence.json",
-        sums="results/points/{pair}/{method}/{variant}/seed{seed}/{split}/sums.json",
-        grid="results/points/{pair}/{method}/{variant}/seed{seed}/{split}/grid.json",
+        [f"{POINT_FOLDER}/{name}" for name in decoded("valid").outputs],
     log:
-        "logs/confidences/{pair}/{method}/{variant}/seed{seed}/{split}.log",
+        f"logs/confidences/{POINT_NAME}.log",
     wildcard_constraints:
         split="valid",
-    conda:
-        "../../environment.yml"
     threads: DECODING_JOBS.threads
     resources:
         gpu=DECODING_JOBS.gpu,
         runtime=DECODING_JOBS.runtime,
         mem_mb=DECODING_JOBS.mem_mb,
     params:
-        settings=lambda wildcards: point_settings(PARAMS, Point.of(wildcards)).as_json(),
+        settings=lambda wildcards: STEPS.decoding(
+            Point.from_wildcards(wildcards)
+        ).settings.as_json(),
     shell:
-        "simt confidences --settings {params.settings:q} --corpus results/corpora/{wildcards.pair} --run $(dirname {input})"
-        " --to $(dirname {output.settings}) --threads {threads} 2>&1 | tee {log}"
+        "simt --log {log} confidences --settings {params.settings:q}"
+        f" --corpus {of_wildcards(CORPUS_FOLDER)} --run {of_wildcards(RUN_FOLDER)} --to {of_wildcards(POINT_FOLDER)} --threads {{threads}}"
 
 
 rule states:
     input:
-        rules.train.output.settings,
+        lambda wildcards: STEPS.states(
+            Point(Run.from_wildcards(wildcards), "aligned")
+        ).inputs,
     output:
-        settings="results/points/{pair}/{method}/{variant}/seed{seed}/aligned/theatre.json",
-        states="results/points/{pair}/{method}/{variant}/seed{seed}/aligned/states.jsonl",
+        [f"{ALIGNED}/{name}" for name in VIEWED.outputs],
     log:
-        "logs/states/{pair}/{method}/{variant}/seed{seed}/aligned.log",
-    conda:
-        "../../environment.yml"
+        f"logs/states/{RUN_NAME}/aligned.log",
     threads: DECODING_JOBS.threads
     resources:
         gpu=DECODING_JOBS.gpu,
         runtime=DECODING_JOBS.runtime,
         mem_mb=DECODING_JOBS.mem_mb,
     params:
-        settings=PARAMS.paper.theatre.choice.as_json(),
+        settings=PARAMS.paper.policy_viewer.choice.as_json(),
     shell:
-        "simt states --settings {params.settings:q} --corpus results/corpora/{wildcards.pair} --run $(dirname {input})"
-        " --to $(dirname {output.settings}) --threads {threads} 2>&1 | tee {log}"
+        "simt --log {log} states --settings {params.settings:q}"
+        f" --corpus {of_wildcards(CORPUS_FOLDER)} --run {of_wildcards(RUN_FOLDER)} --to {of_wildcards(ALIGNED)} --threads {{threads}}"
 
 
 rule score:
     input:
-        instances=rules.decode.output.instances,
-        judges=lambda wildcards: judge_files(PARAMS, Point.of(wildcards)),
+        lambda wildcards: STEPS.scoring(Point.from_wildcards(wildcards)).inputs,
     output:
-        settings="results/points/{pair}/{method}/{variant}/seed{seed}/{split}/scoring.json",
-        scores="results/points/{pair}/{method}/{variant}/seed{seed}/{split}/scores.json",
+        [f"{POINT_FOLDER}/{name}" for name in scored("test").outputs],
     log:
-        "logs/score/{pair}/{method}/{variant}/seed{seed}/{split}.log",
-    conda:
-        "../../environment.yml"
+        f"logs/score/{POINT_NAME}.log",
+    wildcard_constraints:
+        split="test|aligned",
     threads: SCORING_JOBS.threads
     resources:
         gpu=SCORING_JOBS.gpu,
         runtime=SCORING_JOBS.runtime,
         mem_mb=SCORING_JOBS.mem_mb,
     params:
-        settings=lambda wildcards: scoring_settings(
-            PARAMS, Point.of(wildcards)
-        ).as_json(),
-        models=lambda wildcards, input: (
-            f"--models {Path(input.judges[0]).parent}" if input.judges else ""
-        ),
+        settings=lambda wildcards: STEPS.scoring(
+            Point.from_wildcards(wildcards)
+        ).settings.as_json(),
+        models=lambda wildcards: STEPS.models_option(Point.from_wildcards(wildcards)),
     shell:
-        "simt score-point --settings {params.settings:q} --corpus results/corpora/{wildcards.pair} --split {wildcards.split}"
-        " --to $(dirname {output.settings}) {params.models} --threads {threads} 2>&1 | tee {log}"
+        "simt --log {log} score-point --settings {params.settings:q} --split {wildcards.split}"
+        f" --corpus {of_wildcards(CORPUS_FOLDER)} --to {of_wildcards(POINT_FOLDER)} {{params.models}} --threads {{threads}}"

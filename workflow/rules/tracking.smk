@@ -2,10 +2,22 @@
 # input that this process has ended, however that came about, and then closes what is still open.
 import subprocess
 
+from snakemake_logger_plugin_simt import tell_jobs
+
 MIRRORS = []  # dropping one would end it
 
 
 onstart:
+    # Snakemake knows one onstart: this stands here, before anything is done.
+    fetched = [
+        job for job in workflow.dag.needrun_jobs() if job.rule.name == "fetch"
+    ]
+    missing = before_the_first_download(
+        PARAMS, [job.wildcards.pair for job in fetched], corpora_folder()
+    )
+    if missing:
+        raise WorkflowError(missing)
+    tell_jobs(workflow.dag)
     Path("logs").mkdir(exist_ok=True)
     MIRRORS.append(
         subprocess.Popen(

@@ -4,17 +4,11 @@ TRAINING_JOBS = Jobs(PARAMS, TRAINING)
 
 rule train:
     input:
-        corpus=rules.bpe.output,
-        start=lambda wildcards: start_files(PARAMS, Run.of(wildcards)),
+        lambda wildcards: STEPS.run(Run.from_wildcards(wildcards)).inputs,
     output:
-        settings="results/runs/{pair}/{method}/{variant}/seed{seed}/settings.json",
-        model="results/runs/{pair}/{method}/{variant}/seed{seed}/model.pt",
-        history="results/runs/{pair}/{method}/{variant}/seed{seed}/history.jsonl",
-        run="results/runs/{pair}/{method}/{variant}/seed{seed}/run.json",
+        [f"{RUN_FOLDER}/{name}" for name in TRAINED.outputs],
     log:
-        "logs/train/{pair}/{method}/{variant}/seed{seed}.log",
-    conda:
-        "../../environment.yml"
+        f"logs/train/{RUN_NAME}.log",
     threads: TRAINING_JOBS.threads
     resources:
         gpu=TRAINING_JOBS.gpu,
@@ -22,10 +16,11 @@ rule train:
         mem_mb=TRAINING_JOBS.mem_mb,
         launcher="",
     params:
-        settings=lambda wildcards: run_settings(PARAMS, Run.of(wildcards)).as_json(),
-        start=lambda wildcards, input: (
-            f"--start {Path(input.start[0]).parent}" if input.start else ""
-        ),
+        settings=lambda wildcards: STEPS.run(
+            Run.from_wildcards(wildcards)
+        ).settings.as_json(),
+        start=lambda wildcards: STEPS.start_option(Run.from_wildcards(wildcards)),
     shell:
-        "{resources.launcher} simt train --devices {resources.gpu} --settings {params.settings:q} --corpus $(dirname {input.corpus}) {params.start}"
-        " --to $(dirname {output.settings}) --threads {threads} 2>&1 | tee {log}"
+        "{resources.launcher} simt --log {log} train --devices {resources.gpu} --settings {params.settings:q}"
+        f" --corpus {of_wildcards(CORPUS_FOLDER)}/bpe {{params.start}} --to {of_wildcards(RUN_FOLDER)}"
+        " --threads {threads}"

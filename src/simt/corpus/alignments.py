@@ -8,7 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from simt.corpus.reading import HALF_CHARACTER, Place, read_lines
+from simt.corpus.reading import HALF_CHARACTER, FilePosition, read_lines
 from simt.errors import SimtError
 from simt.pairs import AlignedPart
 
@@ -77,7 +77,7 @@ def read_aligned(part: AlignedPart, raw: Path, drops: Counter[str]) -> Iterator[
             drops[EMPTY_LINE] += 1
             continue
         count += 1
-        places = [Place(path, number) for path in paths]
+        places = [FilePosition(path, number) for path in paths]
         links = parse_links(texts[2], part.base, str(places[2]))
         if part.is_target_first:
             links = links.turned()
@@ -101,7 +101,7 @@ def _rows(paths: Sequence[Path], encoding: str) -> Iterator[tuple[int, list[str]
 
 
 def _sentence(
-    texts: Sequence[str], links: Links, base: int, places: Sequence[Place]
+    texts: Sequence[str], links: Links, base: int, places: Sequence[FilePosition]
 ) -> AlignedSentence:
     """The sentence of three lines, each of which has a place to name should it be wrong."""
     for text, place in zip(texts, places, strict=True):

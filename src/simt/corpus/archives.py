@@ -8,6 +8,7 @@ links and devices can do no harm; where a wanted name is one of them, that is an
 import difflib
 import gzip
 import io
+import lzma
 import stat
 import tarfile
 import zipfile
@@ -27,7 +28,7 @@ from simt.corpus.storage import (
     full_disk_explained,
     require_space,
 )
-from simt.errors import SimtError
+from simt.errors import SimtError, shown
 
 # Text shrinks 3 to 5 times, lists of repeated lines perhaps 50 times; deflate can reach 1,032.
 # The floor is for archives so small that their ratio says nothing.
@@ -158,7 +159,7 @@ class _Unpacking:
 
     def _hint(self, name: str) -> str:
         close = difflib.get_close_matches(name, self._others, n=1)
-        return f" (it has {close[0]})" if close else ""
+        return f" (it has {shown(close[0])})" if close else ""
 
 
 def _kind(file_name: str) -> str:
@@ -211,7 +212,7 @@ def _tar_member(tar: tarfile.TarFile, info: tarfile.TarInfo) -> Member:
 
 def _tar_refusal(info: tarfile.TarInfo) -> str | None:
     if info.issym() or info.islnk():
-        return f"a link to {info.linkname}"
+        return f"a link to {shown(info.linkname)}"
     if info.issparse():  # a few bytes in the archive may stand for petabytes of zeros
         return "a sparse file"
     if info.isdir():
@@ -304,9 +305,19 @@ def _faults_named(archive_name: str) -> Iterator[None]:
         zipfile.BadZipFile,
         gzip.BadGzipFile,
         zlib.error,
+        lzma.LZMAError,
         EOFError,
         NotImplementedError,  # zipfile: a compression it does not know
         ValueError,  # tarfile: a number that is none
         OverflowError,
     ) as error:
-        raise ArchiveError(f"{archive_name} is broken: {error or type(error).__name__}") from error
+        raise _broken(archive_name, error) from error
+    except OSError as error:
+        if error.errno is not None:  # of the disk
+            raise
+        raise _broken(archive_name, error) from error  # bz2: data that is none
+
+
+def _broken(archive_name: str, error: Exception) -> ArchiveError:
+    why = shown(str(error)) or type(error).__name__
+    return ArchiveError(f"{archive_name} is broken: {why}")

@@ -18,10 +18,20 @@ import numpy as np
 import numpy.typing as npt
 
 from simt.atomic import atomic_file
-from simt.corpus.ids import CONTINUES, EOS, SIDES, UNK, Side, SplitWriter, Vocabulary
+from simt.corpus.ids import (
+    SIDES,
+    SPECIAL_IDS,
+    UNK,
+    Side,
+    SpecialIds,
+    SplitWriter,
+    Vocabulary,
+)
 from simt.corpus.workers import in_chunks, map_chunks
 from simt.errors import SimtError
 from simt.pairs import SPLITS, BpeSettings
+from simt.pieces import CONTINUES
+from simt.problems import read_text
 from simt.progress import progress_bar
 
 Merge = tuple[str, str]
@@ -111,7 +121,7 @@ class _Learner:
 def learn_merges(words: Counter[str], merges: int, min_pair_count: int) -> list[Merge]:
     """At most so many merges, the most useful first, each made by subword-nmt.
 
-    Merges to a piece that itself ends in "@@" at the end of a word are left out (in practice
+    Merges to a piece that itself ends in the mark at the end of a word are left out (in practice
     there are none): such a piece would look as if its word went on, and the text could not be
     put back together.
     """
@@ -124,7 +134,9 @@ def learn_merges(words: Counter[str], merges: int, min_pair_count: int) -> list[
     with progress_bar(desc="merges", total=merges) as bar, _adapted(learn_bpe, bar):
         learn_bpe.learn_bpe(lines, codes, merges, min_pair_count, is_dict=True)
     learnt = [_merge(line) for line in codes.getvalue().split("\n")[1:-1]]
-    return [(left, right) for left, right in learnt if not f"{left}{right}".endswith("@@</w>")]
+    return [
+        (left, right) for left, right in learnt if not f"{left}{right}".endswith(f"{CONTINUES}</w>")
+    ]
 
 
 @contextmanager
@@ -208,43 +220,25 @@ class Segmenter:
         return cls(read_codes(path))
 
     def segment(self, word: str) -> list[str]:
-        """The pieces of one word; all but the last end in "@@"."""
+        """The pieces of one word; all but the last say that it goes on."""
         pieces: list[str] = self._bpe.segment_tokens([word])
         self._bpe.cache.clear()  # it would grow with the text
         return pieces
 
 
-def word_indices(pieces: Iterable[str]) -> list[int]:
-    """For every piece of a sentence, which word it belongs to.
-
-    Exact where ``Vocabulary.word_indices`` must guess: an unknown piece still says here
-    whether its word goes on.
-    """
-    indices, word = [], 0
-    for piece in pieces:
-        indices.append(word)
-        word += not piece.endswith(CONTINUES)
-    return indices
-
-
 def read_codes(path: Path) -> list[Merge]:
     """The merges of a codes file."""
-    try:
-        version, *lines = path.read_text(encoding="utf-8").split("\n")[:-1]
-    except FileNotFoundError:
-        raise SimtError(f"{path} is missing: run `simt bpe`.") from None
-    except ValueError:
-        version, lines = "", []
+    version, *lines = read_text(path, "run `simt bpe`").split("\n")
     if version != _VERSION:
         raise SimtError(f"{path} does not begin with '{_VERSION}': not codes that we can use.")
-    for number, line in enumerate(lines, 2):
-        if line.count(" ") != 1:
+    for number, line in enumerate(lines[:-1], 2):
+        if line.count(" ") != 1 or line != line.strip():
             raise SimtError(f"{path}, line {number}: not two symbols with a blank between.")
-    return [_merge(line) for line in lines]
+    return [_merge(line) for line in lines[:-1]]
 
 
-class Encoder:
-    """Turns tokenised lines of one side into ids, with a bounded table of known words."""
+class SubwordNmt:
+    """The ``Subwords`` of one side, with a bounded table of known words."""
 
     def __init__(self, merges: Sequence[Merge], vocabulary: Vocabulary) -> None:
         self._segmenter = Segmenter(merges)
@@ -252,22 +246,40 @@ class Encoder:
         self._table: dict[str, list[int]] = {}
 
     @classmethod
-    def open(cls, folder: Path, side: Side) -> "Encoder":
-        """The encoder of one side, from a folder that ``simt bpe`` wrote."""
+    def open(cls, folder: Path, side: Side) -> "SubwordNmt":
+        """The subwords of one side, from a folder that ``simt bpe`` wrote."""
         merges = read_codes(_of_side(folder, "codes", side))
         return cls(merges, Vocabulary.open(_of_side(folder, "vocabulary", side)))
+
+    @property
+    def ids(self) -> SpecialIds:
+        return SPECIAL_IDS
+
+    def __len__(self) -> int:
+        return len(self._vocabulary)
+
+    def cut(self, word: str) -> list[str]:
+        return self._segmenter.segment(word)
+
+    def encode_word(self, word: str) -> list[int]:
+        return self._table.get(word) or self._look_up(word)
+
+    def piece(self, number: int) -> str:
+        return self._vocabulary.pieces[number]
+
+    def ends_word(self, number: int) -> bool:
+        return bool(self._vocabulary.is_word_end[number])
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        return self._vocabulary.decode(ids)
 
     def encode(self, line: str) -> list[int]:
         """The ids of a tokenised sentence, with ``<eos>`` at its end."""
         ids: list[int] = []
         for word in line.split():
             ids += self._table.get(word) or self._look_up(word)
-        ids.append(EOS)
+        ids.append(self.ids.eos)
         return ids
-
-    def pieces(self, line: str) -> list[str]:
-        """The pieces of a tokenised sentence, without ``<eos>``."""
-        return [piece for word in line.split() for piece in self._segmenter.segment(word)]
 
     def _look_up(self, word: str) -> list[int]:
         if len(self._table) >= _WORDS_IN_TABLE:
@@ -275,6 +287,13 @@ class Encoder:
         ids = self._vocabulary.encode(self._segmenter.segment(word))
         self._table[word] = ids
         return ids
+
+
+def open_subwords(folder: Path) -> tuple[SubwordNmt, SubwordNmt]:
+    """The subwords of source and target; joint ones are both."""
+    source = SubwordNmt.open(folder, "source")
+    is_joint = (folder / "codes").exists()
+    return source, (source if is_joint else SubwordNmt.open(folder, "target"))
 
 
 def open_vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:
@@ -325,7 +344,7 @@ def _encode_split(text: Path, out: Path, split: str, processes: int) -> dict[str
 
 class _PairEncoder:
     def __init__(self, folder: Path) -> None:
-        self._encoders = [Encoder.open(folder, side) for side in SIDES]
+        self._encoders = [SubwordNmt.open(folder, side) for side in SIDES]
         self._dtypes = [vocabulary.dtype for vocabulary in open_vocabularies(folder)]
 
     def __call__(self, pairs: list[tuple[str, str]]) -> list[_EncodedLines]:
@@ -370,7 +389,7 @@ class _SideCounts:
             "words": self._words,
             "tokens": self._tokens,  # with one <eos> a sentence
             "unknown": self._unknown,
-            "unknown_share": round(self._unknown / max(pieces, 1), 6),
+            "unknown_fraction": round(self._unknown / max(pieces, 1), 6),
             "mean_tokens": round(self._tokens / max(self._sentences, 1), 3),
             "longest_tokens": self._longest,
             "pieces_per_word": round(pieces / max(self._words, 1), 4),

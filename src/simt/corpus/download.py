@@ -5,6 +5,7 @@ the file was. A later attempt, or a later call, asks for the rest only, and only
 """
 
 import re
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,13 +18,16 @@ import urllib3.exceptions
 
 from simt.atomic import atomic_file
 from simt.corpus.archives import wrong_kind
-from simt.corpus.storage import full_disk_explained, require_space, tally_of
-from simt.errors import SimtError
+from simt.corpus.storage import free_bytes, full_disk_explained, require_space, tally_of
+from simt.errors import SimtError, shown
 from simt.pairs import Download
 from simt.progress import progress_bar
 from simt.settings import Settings
 
 RECEIVE_BYTES = 1 << 16  # small enough that a slow line moves the bar
+# Of a file whose length neither its entry nor the server says: some servers send for ever.
+MAX_UNANNOUNCED_BYTES = 10 << 30
+PROGRESS_EVERY_S = 5  # in a log
 TRY_AGAIN_STATUS = (408, 425, 429)
 CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 
@@ -93,7 +97,7 @@ def checksums(entry: Download) -> dict[str, str]:
 def without_password(address: str) -> str:
     """The address as it may stand in a message or a manifest."""
     parts = urlsplit(address)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    return shown(urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])))
 
 
 class Offered(Settings):
@@ -163,6 +167,7 @@ class _BrokenError(Exception):
 def _transfer(address: str, entry: Download, part: PartFile, patience: Patience) -> None:
     """Nothing; ``part`` then has every byte that the server wants to send."""
     furthest, fruitless = part.bytes, 0
+    _say(f"{without_password(address)}: connecting")
     while True:
         try:
             with requests.Session() as session:
@@ -172,7 +177,9 @@ def _transfer(address: str, entry: Download, part: PartFile, patience: Patience)
             furthest = max(furthest, part.bytes)
             if fruitless >= patience.attempts:
                 raise RejectedError(f"{error} ({patience.attempts} attempts in a row)") from error
-        time.sleep(patience.first_wait_s * 2 ** max(fruitless - 1, 0))
+            wait_s = patience.first_wait_s * 2 ** max(fruitless - 1, 0)
+            _say(f"{without_password(address)}: {error}; again in {wait_s:g} s")
+        time.sleep(wait_s)
 
 
 def _continue(
@@ -193,6 +200,7 @@ def _continue(
     ):
         _check_status(response, part)
         _prepare_part(response, entry, part)
+        _say(f"{without_password(address)}: {_size_told(part)}")
         _receive(response, entry, part)
 
 
@@ -215,7 +223,7 @@ def _headers(part: PartFile) -> dict[str, str]:
 
 
 def _check_status(response: requests.Response, part: PartFile) -> None:
-    status, told = response.status_code, f"{response.status_code} {response.reason}"
+    status, told = response.status_code, f"{response.status_code} {shown(response.reason)[:100]}"
     if status == 416:
         part.discard()
         raise _BrokenError(f"{told}: the file on the server is not the one that was begun")
@@ -259,24 +267,53 @@ def _receive(response: requests.Response, entry: Download, part: PartFile) -> No
     """Nothing; the body is then at the end of ``part``."""
     offered = part.offered
     total = offered.bytes if offered else None
+    most = entry.bytes or total or min(MAX_UNANNOUNCED_BYTES, free_bytes(part.path) // 2)
     with (
         full_disk_explained(part.path, None if total is None else total - part.bytes),
         part.path.open("ab") as sink,
         progress_bar(
+            line_every_s=PROGRESS_EVERY_S,
             desc=entry.file_name,
-            total=total,
+            total=total or entry.bytes,
             initial=part.bytes,
             unit="B",
             unit_scale=True,
-            unit_divisor=1024,
         ) as bar,
     ):
         # Undecoded: Apache calls a .tgz "Content-Encoding: x-gzip", and the sum is of the .tgz.
         for data in response.raw.stream(RECEIVE_BYTES, decode_content=False):
+            if sink.tell() + len(data) > most:
+                part.discard()
+                raise RejectedError(_too_much(most, is_announced=bool(entry.bytes or total)))
             sink.write(data)
             bar.update(len(data))
     if total is not None and part.bytes != total:
         raise _BrokenError(f"the connection ended after {part.bytes:,} of {total:,} bytes")
+
+
+def _say(text: str) -> None:
+    """Tell whoever waits, at once."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def _size_told(part: PartFile) -> str:
+    """How much is to come, and how much is there already."""
+    total = part.offered.bytes if part.offered else None
+    size = "of a length that the server does not say" if total is None else _megabytes(total)
+    return f"{size}, of which {_megabytes(part.bytes)} are here" if part.bytes else size
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB"
+
+
+def _too_much(most: int, is_announced: bool) -> str:
+    if is_announced:
+        return f"sends more than the {most:,} bytes that the file should have"
+    return (
+        f"sends more than {_megabytes(most)} and does not say how much will come; if the file is "
+        "that large, give its size as bytes beside its addresses in params.yaml, and make room"
+    )
 
 
 @contextmanager
@@ -291,8 +328,8 @@ def _failures_sorted() -> Iterator[None]:
         requests.exceptions.ChunkedEncodingError,
         urllib3.exceptions.HTTPError,
     ) as error:
-        raise _BrokenError(f"the connection failed: {_root_cause(error)}") from error
-    except requests.RequestException as error:
+        raise _BrokenError(f"the connection failed: {shown(str(_root_cause(error)))}") from error
+    except (requests.RequestException, ValueError) as error:  # ValueError: sent on to no address
         raise RejectedError(f"cannot be asked: {type(error).__name__}") from error
 
 

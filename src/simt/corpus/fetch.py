@@ -1,7 +1,8 @@
 """Every raw file of a pair, brought below ``raw/`` from wherever it can be had.
 
 A download comes from the user's own corpora (SIMT_CORPORA, for nodes without a network) or from
-the first address that gives the right file; a licensed file comes from the user's corpora only.
+the first address that gives the right file; a licensed file, or one of the user's own, comes from
+the user's corpora only.
 What was fetched is noted per entry in ``raw/.fetched/``, so that a call that is stopped half-way
 is continued and one with nothing left to do reads nothing but checksums.
 """
@@ -9,6 +10,7 @@ is continued and one with nothing left to do reads nothing but checksums.
 import glob
 import hashlib
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,9 +34,11 @@ from simt.corpus.download import (
 )
 from simt.corpus.storage import Tally, full_disk_explained, tally_of
 from simt.errors import SimtError
-from simt.pairs import Download, FetchSettings, Licensed
+from simt.pairs import Download, FetchSettings, Licensed, Local
 from simt.settings import Settings
+from simt.user_files import plain_or_gz, what_is_missing
 
+Entry = Download | Licensed | Local
 LOCAL = "local"
 NONE_GIVEN = "none given"
 UNPACKED = "none for unpacked files"
@@ -75,21 +79,21 @@ def fetch(
     ``corpora`` is the user's SIMT_CORPORA; nothing in it is changed. Every entry is tried before
     the problems of all of them are raised as one SimtError.
     """
-    place = _Place(raw, corpora, patience or Patience())
+    folders = _Folders(raw, corpora, patience or Patience())
     records: dict[str, EntryRecord] = {}
     problems: list[str] = []
     for name, wanted in _wanted_by_entry(settings).items():
         with _problems_collected(name, problems), full_disk_explained(raw / name, None):
-            records[name] = _fetch_entry(name, wanted, settings, place)
+            records[name] = _fetch_entry(name, wanted, settings, folders)
     if problems:
         number = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
         raise SimtError(f"fetch has {number}:\n" + _indented("\n".join(problems)))
-    shutil.rmtree(place.transfers, ignore_errors=True)
+    shutil.rmtree(folders.transfers, ignore_errors=True)
     return _manifest(settings, records)
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Folders:
     """Where files go and where they may be found."""
 
     raw: Path
@@ -111,9 +115,9 @@ class _Place:
 
 
 def _wanted_by_entry(settings: FetchSettings) -> dict[str, list[str]]:
-    """The files wanted of each download and licensed entry, as paths inside it."""
-    names = [*settings.downloads, *settings.licensed]
-    twice = sorted(set(settings.downloads) & set(settings.licensed))
+    """The files wanted of each entry, as paths inside it."""
+    names = [*settings.downloads, *settings.licensed, *settings.local]
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     wanted: dict[str, list[str]] = {}
     strays = []
     for file in dict.fromkeys(str(PurePosixPath(file)) for file in settings.files):
@@ -122,7 +126,7 @@ def _wanted_by_entry(settings: FetchSettings) -> dict[str, list[str]]:
             strays.append(file)
         wanted.setdefault(name, []).append(inside)
     if twice:
-        raise SimtError(f"{', '.join(twice)}: names of a download and of licensed files at once")
+        raise SimtError(f"{', '.join(twice)}: names of several entries; rename one")
     if strays:
         raise SimtError(
             f"files that no entry gives: {', '.join(strays)}; a file is written as "
@@ -143,30 +147,30 @@ def _problems_collected(name: str, problems: list[str]) -> Iterator[None]:
 
 
 def _fetch_entry(
-    name: str, wanted: Sequence[str], settings: FetchSettings, place: _Place
+    name: str, wanted: Sequence[str], settings: FetchSettings, folders: _Folders
 ) -> EntryRecord:
     """The record of one entry, whose wanted files are then in place."""
-    entry = settings.downloads.get(name) or settings.licensed[name]
+    entry = (settings.downloads | settings.licensed | settings.local)[name]
     _refuse_stray_sums(name, entry, wanted)
-    record = _earlier_record(place.record(name))
-    if record is not None and _still_holds(record, name, wanted, entry, place.raw):
+    record = _earlier_record(folders.record(name))
+    if record is not None and _still_holds(record, name, wanted, entry, folders.raw):
         return record
-    _remove_leftovers(place.targets(name, wanted).values())
+    _remove_leftovers(folders.targets(name, wanted).values())
     if isinstance(entry, Download):
-        record = _fetch_download(name, entry, wanted, place)
+        record = _fetch_download(name, entry, wanted, folders)
     else:
-        record = _fetch_licensed(name, entry, wanted, place)
-    with atomic_file(place.record(name)) as stream:
+        record = _fetch_from_user(name, entry, wanted, folders)
+    with atomic_file(folders.record(name)) as stream:
         stream.write(record.model_dump_json(indent=1))
     return record
 
 
-def _refuse_stray_sums(name: str, entry: Download | Licensed, wanted: Sequence[str]) -> None:
+def _refuse_stray_sums(name: str, entry: Entry, wanted: Sequence[str]) -> None:
     """Nothing, where every sum is of a file of the entry; a misspelt one would verify nothing."""
-    if isinstance(entry, Download):
-        key, files, why = f"downloads.{name}.contents", tuple(wanted), "which no split reads"
-    else:
+    if isinstance(entry, Licensed):
         key, files, why = f"licensed.{name}.sha256", entry.files, "not among the entry's files"
+    else:
+        key, files, why = f"downloads.{name}.contents", tuple(wanted), "which no split reads"
     strays = [inside for inside in _sums_inside(entry) if inside not in files]
     if strays:
         raise SimtError(
@@ -197,7 +201,7 @@ def _still_holds(
     record: EntryRecord,
     name: str,
     wanted: Sequence[str],
-    entry: Download | Licensed,
+    entry: Entry,
     raw: Path,
 ) -> bool:
     """Whether every wanted file is on disk as recorded, and as the settings now want it."""
@@ -232,8 +236,10 @@ def _is_as_recorded(raw: Path, file: FileRecord) -> bool:
     return tally_of(path, "sha256").sum("sha256") == file.sha256
 
 
-def _sums_inside(entry: Download | Licensed) -> Sums:
+def _sums_inside(entry: Entry) -> Sums:
     """The checksums of files of the entry, by path inside it, as far as they are given."""
+    if isinstance(entry, Local):
+        return {}
     sums = entry.contents if isinstance(entry, Download) else entry.sha256
     return {inside: {"sha256": value} for inside, value in (sums or {}).items()}
 
@@ -242,11 +248,11 @@ def _sums_inside(entry: Download | Licensed) -> Sums:
 
 
 def _fetch_download(
-    name: str, entry: Download, wanted: Sequence[str], place: _Place
+    name: str, entry: Download, wanted: Sequence[str], folders: _Folders
 ) -> EntryRecord:
     """The record of a download, from the first source that has the right files."""
     reasons = []
-    for label, attempt in _attempts(name, entry, wanted, place):
+    for label, attempt in _attempts(name, entry, wanted, folders):
         try:
             return attempt()
         except RejectedError as error:
@@ -254,7 +260,7 @@ def _fetch_download(
     tried = _indented("\n".join(reasons))
     raise SimtError(
         f"{entry.file_name} could not be had:\n{tried}\n"
-        f"  {_remedy(name, entry, wanted, place.corpora)}"
+        f"  {_remedy(name, entry, wanted, folders.corpora)}"
     )
 
 
@@ -262,30 +268,30 @@ _Attempt = tuple[str, Callable[[], EntryRecord]]
 
 
 def _attempts(
-    name: str, entry: Download, wanted: Sequence[str], place: _Place
+    name: str, entry: Download, wanted: Sequence[str], folders: _Folders
 ) -> Iterator[_Attempt]:
     """Each way to get a download, with what to call it: own corpora first, then the addresses."""
-    targets = place.targets(name, wanted)
-    yield from _attempts_on_disk(name, entry, targets, place)
+    targets = folders.targets(name, wanted)
+    yield from _attempts_on_disk(name, entry, targets, folders)
     for address in entry.addresses:
         label = without_password(address)
-        yield label, partial(_from_address, name, entry, address, targets, place)
+        yield label, partial(_from_address, name, entry, address, targets, folders)
 
 
 def _attempts_on_disk(
-    name: str, entry: Download, targets: Mapping[str, Path], place: _Place
+    name: str, entry: Download, targets: Mapping[str, Path], folders: _Folders
 ) -> Iterator[_Attempt]:
-    corpora = place.corpora
+    corpora = folders.corpora
     if corpora is None:
         return
     files = [corpora / name / entry.file_name, corpora / entry.file_name]
     for path in files:
         if path.is_file():
             yield str(path), partial(_from_disk, name, entry, path, targets)
-    found = {inside: _plain_or_gz(corpora / name / inside) for inside in targets}
+    found = {inside: plain_or_gz(corpora / name / inside) for inside in targets}
     sources = {inside: path for inside, path in found.items() if path is not None}
     if len(sources) == len(targets) and files[0] not in sources.values():
-        yield str(corpora / name), partial(_from_unpacked, name, entry, sources, targets, place)
+        yield str(corpora / name), partial(_from_unpacked, name, entry, sources, targets, folders)
 
 
 def _from_disk(name: str, entry: Download, path: Path, targets: Mapping[str, Path]) -> EntryRecord:
@@ -300,15 +306,15 @@ def _from_disk(name: str, entry: Download, path: Path, targets: Mapping[str, Pat
 
 
 def _from_address(
-    name: str, entry: Download, address: str, targets: Mapping[str, Path], place: _Place
+    name: str, entry: Download, address: str, targets: Mapping[str, Path], folders: _Folders
 ) -> EntryRecord:
     """The record of a download from the network, or from a file:// address."""
     if address.startswith("file:"):
         return _from_disk(name, entry, _path_of(address), targets)
     key = hashlib.sha256(address.encode()).hexdigest()[:12]  # a part is of one address only
-    part = PartFile(place.transfers / name / f"{entry.file_name}.{key}.part")
+    part = PartFile(folders.transfers / name / f"{entry.file_name}.{key}.part")
     part.path.parent.mkdir(parents=True, exist_ok=True)
-    download(address, entry, part, place.patience)
+    download(address, entry, part, folders.patience)
     try:
         record = _unpacked(name, entry, part.path, targets, _address_for_manifest(address))
     except RejectedError:
@@ -344,12 +350,12 @@ def _from_unpacked(
     entry: Download,
     sources: Mapping[str, Path],
     targets: Mapping[str, Path],
-    place: _Place,
+    folders: _Folders,
 ) -> EntryRecord:
     """The record of a download that the user has unpacked by hand."""
     sums = {entry.file_name: checksums(entry), **_sums_inside(entry)}  # a plain file is its content
     try:
-        tallies = _copied(sources, targets, sums, place)
+        tallies = _copied(sources, targets, sums, folders)
     except ArchiveError as error:
         raise RejectedError(str(error)) from error
     checksum = CONTENTS if all(sums.get(inside) for inside in targets) else UNPACKED
@@ -383,67 +389,38 @@ def _remedy(name: str, entry: Download, wanted: Sequence[str], corpora: Path | N
     )
 
 
-# Licensed files
+# Files that the user has
 
 
-def _fetch_licensed(
-    name: str, entry: Licensed, wanted: Sequence[str], place: _Place
+def _fetch_from_user(
+    name: str, entry: Licensed | Local, wanted: Sequence[str], folders: _Folders
 ) -> EntryRecord:
     """The record of files that only the user can get, copied from the user's corpora."""
-    strays = [inside for inside in wanted if inside not in entry.files]
-    if strays:
+    listed = entry.files if isinstance(entry, Licensed) else wanted
+    if strays := [inside for inside in wanted if inside not in listed]:
         raise SimtError(f"{', '.join(strays)}: not among the licensed entry's own files")
-    sources = {}
-    for inside in wanted:
-        path = place.corpora and _plain_or_gz(place.corpora / entry.folder / inside)
-        if path is None:
-            raise SimtError(_how_to_obtain(entry, place.corpora))
-        sources[inside] = path
+    if message := what_is_missing(entry, wanted, folders.corpora):
+        raise SimtError(message)
+    assert folders.corpora is not None
+    found = {inside: plain_or_gz(folders.corpora / entry.folder / inside) for inside in wanted}
+    sources = {inside: path for inside, path in found.items() if path is not None}
     sums = _sums_inside(entry)
-    tallies = _copied(sources, place.targets(name, wanted), sums, place)
+    tallies = _copied(sources, folders.targets(name, wanted), sums, folders)
     checksum = "sha256" if set(wanted) <= set(sums) else NONE_GIVEN
     origin = Origin(address=LOCAL, checksum=checksum, sum=None)
     return EntryRecord(origin=origin, files=_file_records(name, tallies))
 
 
-def _how_to_obtain(entry: Licensed, corpora: Path | None) -> str:
-    """What to get, from where, on which terms, and where to put it."""
-    if corpora is None:
-        setting = "set SIMT_CORPORA to a folder of your own"
-        root = Path("$SIMT_CORPORA")
-    else:
-        setting = f"SIMT_CORPORA={corpora}" + ("" if corpora.is_dir() else " is not a folder")
-        root = corpora
-    lines = [
-        f"{entry.title} is not there; it cannot be downloaded by a program.",
-        f"Get it: {entry.obtain}",
-        f"Put these files (each may be compressed as .gz) below {root / entry.folder} ({setting}):",
-    ]
-    for inside in entry.files:
-        found = corpora and _plain_or_gz(corpora / entry.folder / inside)
-        lines.append(f"  {inside}: {'there' if found else 'missing'}")
-    return "\n".join(lines[:1] + [_indented(line) for line in lines[1:]])
-
-
-# Files that the user has
-
-
-def _plain_or_gz(path: Path) -> Path | None:
-    """The file itself, or its compressed form where only that is there."""
-    compressed = path.with_name(path.name + ".gz")
-    return next((candidate for candidate in (path, compressed) if candidate.is_file()), None)
-
-
 def _copied(
-    sources: Mapping[str, Path], targets: Mapping[str, Path], sums: Sums, place: _Place
+    sources: Mapping[str, Path], targets: Mapping[str, Path], sums: Sums, folders: _Folders
 ) -> dict[str, Tally]:
     """The tally of each file, copied to its target: all of them, or none and an error.
 
     One that has only a .gz is decompressed.
     """
     tallies = {}
-    place.transfers.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=place.transfers) as folder:
+    folders.transfers.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=folders.transfers) as folder:
         copies = {inside: Path(folder, inside) for inside in sources}
         for inside, source in sources.items():
             # The archive of one file, whose name is the last part of its path.
@@ -476,6 +453,7 @@ def _manifest(settings: FetchSettings, records: Mapping[str, EntryRecord]) -> di
         "files": sorted(files, key=lambda file: str(file["path"])),
         "downloads": {name: origins[name] for name in origins if name in settings.downloads},
         "licensed": {name: origins[name] for name in origins if name in settings.licensed},
+        "local": {name: origins[name] for name in origins if name in settings.local},
     }
 
 

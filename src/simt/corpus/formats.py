@@ -11,13 +11,14 @@ from pathlib import Path
 
 from simt.corpus.reading import (
     Complaints,
-    Place,
+    FilePosition,
     SentencePair,
     find_fault,
     read_in_step,
     read_lines,
     read_pairs,
 )
+from simt.corpus.sampling import drawn
 from simt.corpus.sgml import decode_entities, is_test_set, read_tagged_lines, read_test_set
 from simt.corpus.tmx import read_memory
 from simt.errors import SimtError
@@ -32,8 +33,16 @@ def read_part(
     """Every sentence pair of a part whose files lie below ``raw``.
 
     A broken sentence is an error with file and line; in a part that is declared dirty it is left
-    out and counted in ``drops`` under its reason. A part that gives nothing at all is an error.
+    out and counted in ``drops`` under its reason, as is what lies outside of the part's sample. A
+    part that gives nothing at all is an error.
     """
+    pairs = _read_all(part, raw, source_language, target_language, drops)
+    return pairs if part.sample is None else drawn(part.sample, pairs, raw / part.source, drops)
+
+
+def _read_all(
+    part: Part, raw: Path, source_language: str, target_language: str, drops: Counter[str]
+) -> Iterator[SentencePair]:
     complaints = Complaints(part.is_dirty, drops)
     before = drops.copy()
     count = 0
@@ -74,7 +83,7 @@ def _read_tsv(
     one more is a tab inside a sentence, and what follows it is something else."""
     width = 0
     for (line,) in read_in_step([path], [read_lines(path, encoding)]):
-        cells, place = line.text.split("\t"), Place(path, line.number)
+        cells, place = line.text.split("\t"), FilePosition(path, line.number)
         if len(cells) > max(columns):
             width = width or len(cells)
         if len(cells) != width:

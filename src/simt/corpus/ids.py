@@ -20,17 +20,33 @@ import numpy as np
 import numpy.typing as npt
 
 from simt.atomic import atomic_file
-from simt.errors import SimtError
+from simt.errors import SimtError, short
+from simt.pieces import ends_word, join_pieces
+from simt.problems import read_file, read_text
+from simt.settings import CountOrZero, Settings
 
 BOS, PAD, EOS, UNK = 0, 1, 2, 3
 SPECIALS = ("<bos>", "<pad>", "<eos>", "<unk>")
-CONTINUES = "@@"  # ends every piece that is not the last of its word
+
+
+@dataclass(frozen=True)
+class SpecialIds:
+    """Ids with a meaning of their own, whose they may be."""
+
+    start: int  # what the decoder's input begins with
+    eos: int  # ends a sentence, on both sides
+    pad: int
+    never_written: tuple[int, ...]
+
+
+SPECIAL_IDS = SpecialIds(start=EOS, eos=EOS, pad=PAD, never_written=(BOS, PAD))
+_UNSEEN = (BOS, PAD, EOS)
 
 Side = Literal["source", "target"]
 SIDES: tuple[Side, Side] = ("source", "target")
 Ids = npt.NDArray[np.integer[Any]]
 
-_REMEDY = "Delete the folder and run `simt bpe` again."
+_REMEDY = "delete the folder and run `simt bpe` again"
 
 
 class Vocabulary:
@@ -44,7 +60,7 @@ class Vocabulary:
             raise SimtError("The vocabulary names a piece twice.")
         # An unknown piece does not say whether its word goes on; mostly it is a lone symbol.
         self.is_word_end: npt.NDArray[np.bool_] = np.array(
-            [True] * len(SPECIALS) + [not piece.endswith(CONTINUES) for piece in pieces]
+            [True] * len(SPECIALS) + [ends_word(piece) for piece in pieces]
         )
 
     def __len__(self) -> int:
@@ -56,20 +72,7 @@ class Vocabulary:
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """The words of the ids: pieces joined, ``<bos>``, ``<pad>`` and ``<eos>`` left out."""
-        words = [""]
-        for number in ids:
-            if number in (BOS, PAD, EOS):
-                continue
-            piece = self.pieces[number]
-            words[-1] += piece if self.is_word_end[number] else piece.removesuffix(CONTINUES)
-            if self.is_word_end[number]:
-                words.append("")
-        return words if words[-1] else words[:-1]
-
-    def word_indices(self, ids: Ids) -> npt.NDArray[np.int64]:
-        """For every id, which word of the sentence it belongs to; ``<eos>`` is a word too."""
-        ends = self.is_word_end[ids].astype(np.int64)
-        return np.cumsum(ends) - ends
+        return join_pieces([self.pieces[number] for number in ids if number not in _UNSEEN])
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -85,14 +88,13 @@ class Vocabulary:
     @classmethod
     def open(cls, path: Path) -> "Vocabulary":
         """The vocabulary of a file."""
-        try:
-            lines = path.read_text(encoding="utf-8").split("\n")[:-1]
-        except FileNotFoundError:
-            raise SimtError(f"{path} is missing. {_REMEDY}") from None
+        lines = read_text(path, _REMEDY).split("\n")[:-1]
         rows = [line.split(" ") for line in lines]
         for number, row in enumerate(rows, 1):
             if len(row) != 2 or not row[0] or not row[1].isdigit():
-                raise SimtError(f"{path}, line {number}: not a piece and a count. {_REMEDY}")
+                raise SimtError(f"{path}, line {number}: not a piece and a count; {_REMEDY}")
+        if len({row[0] for row in rows}) < len(rows):
+            raise SimtError(f"{path} names a piece twice; {_REMEDY}")
         return cls([row[0] for row in rows])
 
 
@@ -193,6 +195,17 @@ class SplitWriter:
 # --- reading ---------------------------------------------------------------------------------
 
 
+class _SideDescription(Settings):
+    tokens: CountOrZero
+    vocabulary: CountOrZero
+
+
+class _SplitDescription(Settings):
+    sentences: CountOrZero
+    source: _SideDescription
+    target: _SideDescription
+
+
 @dataclass(frozen=True)
 class EncodedSide:
     """The sentences of one side, in memory-mapped arrays."""
@@ -203,6 +216,13 @@ class EncodedSide:
 
     def __getitem__(self, index: int) -> npt.NDArray[np.int64]:
         return self.ids[self.offsets[index] : self.offsets[index + 1]].astype(np.int64)
+
+    def check(self, vocabulary: Vocabulary) -> None:
+        """Stop unless these are sentences of the vocabulary's ids; reads all of them."""
+        ids, offsets = self.ids, self.offsets
+        is_known = not len(ids) or (ids.min() >= 0 and ids.max() < len(vocabulary))
+        if np.any(np.diff(offsets) < 1) or not is_known or np.any(ids[offsets[1:] - 1] != EOS):
+            raise SimtError(f"the ids are no sentences of the vocabulary beside them; {_REMEDY}")
 
     def lengths(self, indices: npt.NDArray[np.integer[Any]] | slice) -> npt.NDArray[np.int64]:
         """Tokens, with ``<eos>``, of each of these sentences."""
@@ -223,21 +243,14 @@ class EncodedSplit:
     @classmethod
     def open(cls, folder: Path, split: str) -> "EncodedSplit":
         """The split in a folder that ``simt bpe`` wrote; no sentence is read yet."""
-        path = folder / f"{split}.json"
-        try:
-            description = json.loads(path.read_text(encoding="utf-8"))
-            sentences = int(description["sentences"])
-            sizes = [
-                (int(description[side]["tokens"]), int(description[side]["vocabulary"]))
-                for side in SIDES
-            ]
-        except FileNotFoundError:
-            raise SimtError(f"{path} is missing. {_REMEDY}") from None
-        except (ValueError, KeyError, TypeError) as error:
-            raise SimtError(f"{path} does not describe an encoded split. {_REMEDY}") from error
+        found = read_file(_SplitDescription, folder / f"{split}.json", _REMEDY)
+        sizes = [(side.tokens, side.vocabulary) for side in (found.source, found.target)]
         stems = [folder / f"{split}.{side}" for side in SIDES]
         return cls(
-            *(_open_side(stem, sentences, *size) for stem, size in zip(stems, sizes, strict=True))
+            *(
+                _open_side(stem, found.sentences, *size)
+                for stem, size in zip(stems, sizes, strict=True)
+            )
         )
 
     def __len__(self) -> int:
@@ -254,7 +267,7 @@ def _open_side(stem: Path, sentences: int, tokens: int, vocabulary_size: int) ->
     path = stem.with_name(f"{stem.name}.offsets.npy")
     offsets = _open_array(path, sentences + 1)
     if offsets[0] != 0 or offsets[-1] != tokens:
-        raise SimtError(f"{path} does not fit to the ids beside it. {_REMEDY}")
+        raise SimtError(f"{path} does not fit to the ids beside it; {_REMEDY}")
     return EncodedSide(ids, offsets, vocabulary_size)
 
 
@@ -263,11 +276,13 @@ def _open_array(path: Path, length: int) -> npt.NDArray[Any]:
         # An empty array cannot be mapped.
         array = np.load(path, mmap_mode="r" if length else None, allow_pickle=False)
     except FileNotFoundError:
-        raise SimtError(f"{path} is missing. {_REMEDY}") from None
-    except (ValueError, EOFError, OSError) as error:
-        raise SimtError(f"{path} is damaged: {error}. {_REMEDY}") from error
+        raise SimtError(f"{path} is missing; {_REMEDY}") from None
+    except Exception as error:  # numpy evaluates the header, in which anything may stand
+        raise SimtError(f"{path} is damaged: {short(str(error))}; {_REMEDY}") from None
+    if not isinstance(array, np.ndarray):
+        raise SimtError(f"{path} is not one array; {_REMEDY}")
     if array.shape != (length,) or array.dtype.kind not in "ui":
         raise SimtError(
-            f"{path} holds {array.shape} values of {array.dtype}, not {length} integers. {_REMEDY}"
+            f"{path} holds {array.shape} values of {array.dtype}, not {length} integers; {_REMEDY}"
         )
     return np.asarray(array)  # plain view of the same mapped memory: slicing it is much faster

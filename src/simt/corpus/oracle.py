@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from simt.corpus.alignments import AlignedSentence, Link
+from simt.lagging import average_lagging
 
 
 class GoldAlignment(NamedTuple):
@@ -31,7 +32,7 @@ class OraclePoint(NamedTuple):
     al_word: float
     """Average Lagging, the mean over the sentences, in words."""
     sa_word: float
-    """Satisfied alignments: the share of aligned target words whose furthest sure link had been
+    """Satisfied alignments: the fraction of aligned target words whose furthest sure link had been
     read when they were written."""
 
 
@@ -73,7 +74,7 @@ def _point(alignments: Sequence[GoldAlignment], offset: int) -> OraclePoint:
     satisfied = aligned = 0
     for alignment in alignments:
         delays = _shifted(alignment, offset)
-        lagging += _average_lagging(delays, alignment.source_length)
+        lagging += average_lagging(delays, alignment.source_length, len(delays))
         for delay, furthest in zip(delays, _furthest_links(alignment), strict=True):
             aligned += furthest > 0
             satisfied += 0 < furthest <= delay
@@ -86,18 +87,3 @@ def _point(alignments: Sequence[GoldAlignment], offset: int) -> OraclePoint:
 def _shifted(alignment: GoldAlignment, offset: int) -> list[int]:
     longest = alignment.source_length
     return [min(max(delay + offset, 1), longest) for delay in needed_delays(alignment)]
-
-
-def _average_lagging(delays: Sequence[int], source_length: int) -> float:
-    """Average Lagging of Ma et al. (2019) over a hypothesis as long as its delays.
-
-    ``simt.scoring.latency`` has the real one, with every definition of the length; corpus may
-    not import from there, and the oracle needs this case only.
-    """
-    per_word = source_length / len(delays)
-    lags = []
-    for index, delay in enumerate(delays):
-        lags.append(delay - index * per_word)
-        if delay >= source_length:
-            break
-    return sum(lags) / len(lags)

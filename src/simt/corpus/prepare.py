@@ -128,7 +128,7 @@ def _write_evaluation(
 ) -> dict[str, Any]:
     """The statistics of valid or test, which are written and added to the keys.
 
-    No filter applies here, and even an empty sentence stays (it is counted): other people's
+    No filter applies here, and even one without a word stays (it is counted): other people's
     scores are over all sentences. Only the reader may drop broken ones, in a part that is
     declared dirty. With several references, ``{split}.target`` is the first.
     """

@@ -11,11 +11,13 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+from simt.corpus.text import clean
 from simt.errors import SimtError
 
 UTF8_BOM = b"\xef\xbb\xbf"
 # What Python makes of bytes that are not UTF-8 ("surrogateescape").
 HALF_CHARACTER = re.compile("[\udc80-\udcff]")
+LETTER = re.compile(r"\w")  # found at once in nearly every text
 LINE_BREAKS = re.compile(r"\s*[\r\n]\s*")
 
 
@@ -26,14 +28,14 @@ class SentencePair(NamedTuple):
     references: tuple[str, ...]
 
 
-class Line(NamedTuple):
+class NumberedLine(NamedTuple):
     """One line without its end. Bytes that are not of the encoding are half characters in it."""
 
     number: int
     text: str
 
 
-class Place(NamedTuple):
+class FilePosition(NamedTuple):
     """Where something stands; only written out when it has to be told."""
 
     path: Path
@@ -51,7 +53,7 @@ class Complaints:
         self._is_dirty = is_dirty
         self._drops = drops
 
-    def drop(self, reason: str, place: Place) -> None:
+    def drop(self, reason: str, place: FilePosition) -> None:
         """Count a sentence that is left out, or stop where the part has to be clean."""
         if not self._is_dirty:
             raise SimtError(
@@ -71,14 +73,14 @@ class Fault(NamedTuple):
 def find_fault(texts: Sequence[str]) -> Fault | None:
     """The first text that is broken in a way that every format knows; None if all are sound."""
     for index, text in enumerate(texts):
-        if not text or text.isspace():
-            return Fault(index, "empty side")
         if HALF_CHARACTER.search(text):
             return Fault(index, "invalid bytes")
+        if not LETTER.search(text) and not clean(text):  # zero-width characters are no text, either
+            return Fault(index, "empty side")
     return None
 
 
-def read_lines(path: Path, encoding: str) -> Iterator[Line]:
+def read_lines(path: Path, encoding: str) -> Iterator[NumberedLine]:
     """Each line of a file, which may be compressed as its name ends in .gz.
 
     Only "\\n" ends a line (a "\\r" before it goes too): U+2028, form feeds and their like are
@@ -91,7 +93,7 @@ def read_lines(path: Path, encoding: str) -> Iterator[Line]:
                 if not data:
                     return
             data = data.removesuffix(b"\n").removesuffix(b"\r")
-            yield Line(number, data.decode(encoding, "surrogateescape"))
+            yield NumberedLine(number, data.decode(encoding, "surrogateescape"))
 
 
 @contextmanager
@@ -111,8 +113,8 @@ def open_bytes(path: Path) -> Iterator[BufferedIOBase]:
 
 
 def read_in_step(
-    paths: Sequence[Path], files: Sequence[Iterable[Line]]
-) -> Iterator[tuple[Line, ...]]:
+    paths: Sequence[Path], files: Sequence[Iterable[NumberedLine]]
+) -> Iterator[tuple[NumberedLine, ...]]:
     """The first lines of all files, then the second ones, …; the files must be equally long."""
     count = 0
     rows = zip_longest(*files)
@@ -126,13 +128,13 @@ def read_in_step(
 
 
 def read_pairs(
-    paths: Sequence[Path], files: Sequence[Iterable[Line]], complaints: Complaints
+    paths: Sequence[Path], files: Sequence[Iterable[NumberedLine]], complaints: Complaints
 ) -> Iterator[SentencePair]:
     """The sentence pairs of files in step, the source first."""
     for row in read_in_step(paths, files):
         texts = [line.text for line in row]
         if fault := find_fault(texts):
-            place = Place(paths[fault.side], row[fault.side].number)
+            place = FilePosition(paths[fault.side], row[fault.side].number)
             complaints.drop(fault.reason, place)
         else:
             yield SentencePair(texts[0], tuple(texts[1:]))
@@ -144,7 +146,7 @@ def on_one_line(text: str) -> str:
 
 
 def _uneven(
-    paths: Sequence[Path], count: int, rest: Sequence[tuple[Line | None, ...]]
+    paths: Sequence[Path], count: int, rest: Sequence[tuple[NumberedLine | None, ...]]
 ) -> SimtError:
     """The error for files of which ``count`` rows were complete and ``rest`` were not."""
     extra = [sum(line is not None for line in column) for column in zip(*rest, strict=True)]

@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from simt.corpus.reading import (
     Complaints,
-    Line,
-    Place,
+    FilePosition,
+    NumberedLine,
     SentencePair,
     find_fault,
     on_one_line,
@@ -43,7 +43,7 @@ SENTENCE_TAG = re.compile(r"</?(title|description)>", re.I)
 SegmentKey = tuple[str, str]  # document, segment
 
 
-class Segment(NamedTuple):
+class SgmlSegment(NamedTuple):
     """One sentence of a test set. ``version`` tells the translations of a document apart."""
 
     key: SegmentKey
@@ -51,9 +51,9 @@ class Segment(NamedTuple):
     text: str
     line: int
 
-    def place(self, path: Path) -> Place:
+    def place(self, path: Path) -> FilePosition:
         """How the segment is called in a message about ``path``."""
-        return Place(path, self.line, _called(self.key))
+        return FilePosition(path, self.line, _called(self.key))
 
 
 def _called(key: SegmentKey) -> str:
@@ -89,7 +89,7 @@ def read_test_set(
             complaints.drop("reference without source", reference.place)
 
 
-def read_segments(path: Path, encoding: str) -> list[Segment]:
+def read_segments(path: Path, encoding: str) -> list[SgmlSegment]:
     """Every segment of a file in its order."""
     text = "\n".join(line.text for line in read_lines(path, encoding))
     scan = _Scan(path)
@@ -123,7 +123,7 @@ def _decoded_entity(entity: re.Match[str]) -> str:
     return entity[0]
 
 
-def _sentences(path: Path, encoding: str) -> Iterator[Line]:
+def _sentences(path: Path, encoding: str) -> Iterator[NumberedLine]:
     for line in read_lines(path, encoding):
         if not NOT_A_SENTENCE.match(line.text):
             text = on_one_line(decode_entities(SENTENCE_TAG.sub("", line.text)))
@@ -134,14 +134,14 @@ class _Reference(NamedTuple):
     """All translations of one segment, and where the first of them stands."""
 
     texts: list[str]
-    place: Place
+    place: FilePosition
 
 
 def _references(
     targets: Sequence[Path], encoding: str, complaints: Complaints
 ) -> dict[SegmentKey, _Reference]:
     """The translations of each segment, in the order of files and versions."""
-    segments: dict[SegmentKey, dict[tuple[int, int], Segment]] = {}
+    segments: dict[SegmentKey, dict[tuple[int, int], SgmlSegment]] = {}
     for file_number, path in enumerate(targets):
         order: dict[str, int] = {}
         for segment in read_segments(path, encoding):
@@ -173,7 +173,7 @@ class _Scan:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._segments: list[Segment] = []
+        self._segments: list[SgmlSegment] = []
         self._sets: Counter[str] = Counter()
         self._set_version = ""
         self._document: dict[str, str] | None = None
@@ -195,7 +195,7 @@ class _Scan:
         else:
             self._take_set(name, is_end, tag)
 
-    def finished(self, text: str) -> list[Segment]:
+    def finished(self, text: str) -> list[SgmlSegment]:
         """The segments, once the end of the file was reached in good order."""
         self._count_lines(text, len(text))
         unfinished = [name for name, depth in self._sets.items() if depth > 0]
@@ -230,7 +230,7 @@ class _Scan:
         if self._open is None or self._document is None:
             raise self._error("</seg> without <seg>")
         self._segments.append(
-            Segment(
+            SgmlSegment(
                 key=(self._document["docid"], self._open.number),
                 version=_version(self._document) or self._set_version,
                 text=on_one_line(decode_entities(text[self._open.start : tag.start()])),
@@ -244,7 +244,7 @@ class _Scan:
         self._counted_to = position
 
     def _error(self, problem: str) -> SimtError:
-        return SimtError(f"{Place(self._path, self._line)}: {problem}")
+        return SimtError(f"{FilePosition(self._path, self._line)}: {problem}")
 
 
 def _attributes(tag: re.Match[str]) -> dict[str, str]:

@@ -10,7 +10,14 @@ from io import BufferedIOBase
 from pathlib import Path
 from xml.parsers import expat
 
-from simt.corpus.reading import Complaints, Place, SentencePair, find_fault, on_one_line, open_bytes
+from simt.corpus.reading import (
+    Complaints,
+    FilePosition,
+    SentencePair,
+    find_fault,
+    on_one_line,
+    open_bytes,
+)
 from simt.errors import SimtError
 
 CHUNK_BYTES = 1 << 16
@@ -41,7 +48,7 @@ def read_memory(
     is_empty = True
     for unit in read_units(path, encoding):
         is_empty = False
-        place = Place(path, unit.line)
+        place = FilePosition(path, unit.line)
         sources = _in_language(unit, source_language)
         targets = _in_language(unit, target_language)
         if unit.has_unknown_entity:
@@ -102,10 +109,10 @@ class _Collector:
             self._parser.Parse(data, not data)
         except expat.ExpatError as error:
             raise SimtError(
-                f"{Place(self._path, error.lineno)}: not well-formed: {error}"
+                f"{FilePosition(self._path, error.lineno)}: not well-formed: {error}"
             ) from error
         except (LookupError, ValueError) as error:  # from Python, which expat asks for encodings
-            place = Place(self._path, self._parser.CurrentLineNumber)
+            place = FilePosition(self._path, self._parser.CurrentLineNumber)
             raise SimtError(f"{place}: {error}; convert the file to UTF-8") from error
         return not data
 
@@ -147,9 +154,9 @@ class _Collector:
             self._text.append(text)
 
     def _refuse_entity(self, name: str, *_: object) -> None:
-        line = self._parser.CurrentLineNumber
+        position = FilePosition(self._path, self._parser.CurrentLineNumber)
         raise SimtError(
-            f"{Place(self._path, line)}: defines the entity '{name}', which a translation memory "
+            f"{position}: defines the entity '{name}', which a translation memory "
             "has no use for and an attack has; replace it in the file"
         )
 

@@ -1,4 +1,6 @@
-"""HMT (methods.md §5): a hidden Markov model over the moments at which a token could be written.
+"""HMT: a hidden Markov model over the moments at which a token could be written.
+
+docs/methods.md, "HMT".
 
 Shapes: B sentences, M source tokens, N target tokens, K states of a target token, S = N·K states in
 the order (1,1)…(1,K),(2,1)…, D width, J source tokens read, T target tokens without pads.
@@ -11,13 +13,16 @@ import torch
 from torch import Tensor, nn
 
 from simt.methods.losses import Loss, Smoothing, token_log_probs
-from simt.methods.policy import Knob, Policy, State, Step, TargetStates, numeric_knob
+from simt.methods.model import Model, NetworkNeeds, require_row_masks
+from simt.methods.policy import Decision, Policy, PolicyState, RecomputingPolicy, numeric_knob
 from simt.model.batch import Batch
 from simt.model.cache import DecoderCache
 from simt.model.layers import initialise_linear
 from simt.model.masks import causal_mask, causal_mask_without_pads, visible_mask
-from simt.model.transformer import Transformer, Vocabulary
-from simt.settings import HmtSettings, ModelSettings
+from simt.model.network import Network
+from simt.params import Knob
+from simt.settings import ModelSettings
+from simt.settings.methods.hmt import HmtSettings
 
 
 def state_reads(rows: int, limits_B: Tensor, settings: HmtSettings) -> Tensor:
@@ -40,12 +45,12 @@ def some_states_mask(reads_BS: Tensor, states_BT: Tensor) -> Tensor:
     return visible_mask(states_BT + 1, reads_BS.shape[1]) & knows_no_more.unsqueeze(1)
 
 
-class HmtModel(Transformer):
-    """A Transformer with several decoder states for each target token."""
+class HmtModel(Model):
+    """A network with several decoder states for each target token."""
 
-    def __init__(self, size: ModelSettings, vocabulary: Vocabulary, dropout: float) -> None:
-        super().__init__(size, vocabulary, dropout, "uni")
-        self.selection = nn.Linear(2 * size.width, 2, bias=False)
+    def __init__(self, network: Network) -> None:
+        super().__init__(network)
+        self.selection = nn.Linear(2 * network.width, 2, bias=False)
 
     def initialise(self, generator: torch.Generator) -> None:
         super().initialise(generator)
@@ -60,15 +65,15 @@ class HmtModel(Transformer):
     ) -> Tensor:
         """Top states, (B, N, K, D); ``source_mask_BM`` also hides pads that ``reads_BNK`` shows."""
         reads_BS = reads_BNK.flatten(1)
-        embedded_BND = self.embed(decoder_input_BN, self.target_embedding_VD)
+        embedded_BND = self.network.embed_target(decoder_input_BN)
         embedded_BSD = embedded_BND.repeat_interleave(reads_BNK.shape[2], dim=1)
         cross_mask = visible_mask(reads_BS, memory_BMD.shape[1])
         if source_mask_BM is not None:
             cross_mask = cross_mask & source_mask_BM[:, None, None, :]
-        states_BSD = self.decode_embedded(
+        states_BSD = self.network.decode_embedded(
             embedded_BSD, memory_BMD, cross_mask, state_mask(reads_BS)
         )
-        return states_BSD.view(*reads_BNK.shape, self.width)
+        return states_BSD.view(*reads_BNK.shape, self.network.width)
 
     def decode_newest_states(
         self,
@@ -82,11 +87,11 @@ class HmtModel(Transformer):
         The input begins where the cache ends, but ``reads_BNK`` is of all tokens.
         """
         states = reads_BNK.shape[2]
-        embedded_BND = self.embed_target(decoder_input_BN, cache)
+        embedded_BND = self.network.embed_target(decoder_input_BN, cache)
         embedded_BTD = embedded_BND.repeat_interleave(states, dim=1)
         cache = cache.repeated(states)
         reads_BS, states_BT = reads_BNK.flatten(1), cache.positions(embedded_BTD.shape[1])
-        newest_BKD = self.decode_embedded(
+        newest_BKD = self.network.decode_embedded(
             embedded_BTD,
             memory_BMD,
             visible_mask(reads_BS.gather(1, states_BT), memory_BMD.shape[1]),
@@ -123,15 +128,17 @@ class HmtModel(Transformer):
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
-    """The Markov chain over states: where it starts and how it goes on, in logs."""
+class MarkovChain:
+    """The hidden Markov chain over states: initial and transition probabilities, in logs."""
 
-    start_BK: Tensor
-    moves_BNKK: Tensor  # [b, i, k', k]: from state k' of token i to state k of token i + 1
+    initial_BK: Tensor
+    transitions_BNKK: Tensor  # [b, i, k', k]: from state k' of token i to state k of token i + 1
 
     @classmethod
-    def from_selection(cls, select_BNK: Tensor, skip_BNK: Tensor, reads_BNK: Tensor) -> "Chain":
-        """From log b and log(1 - b).
+    def from_selection(
+        cls, select_BNK: Tensor, skip_BNK: Tensor, reads_BNK: Tensor
+    ) -> "MarkovChain":
+        """The transition probabilities that log b and log(1 - b) make.
 
         A token is written from the first state that selects, beginning at the first one that
         knows no less source than the state before: s renormalised over the allowed states.
@@ -142,16 +149,16 @@ class Chain:
         allowed_BNKK = reads_BNK[:, 1:, None, :] >= reads_BNK[:, :-1, :, None]
         first_BNK1 = allowed_BNKK.byte().argmax(3, keepdim=True)
         before_BNK1 = skipped_BNK[:, 1:, None].expand_as(allowed_BNKK).gather(3, first_BNK1)
-        moves_BNKK = arrive_BNK[:, 1:, None, :] - before_BNK1
-        return cls(arrive_BNK[:, 0], moves_BNKK.masked_fill(~allowed_BNKK, -math.inf))
+        transitions_BNKK = arrive_BNK[:, 1:, None, :] - before_BNK1
+        return cls(arrive_BNK[:, 0], transitions_BNKK.masked_fill(~allowed_BNKK, -math.inf))
 
     def forward_log_probs(self, emissions_BNK: Tensor) -> tuple[Tensor, Tensor]:
         """log α with the emissions, and log π, the same without them; (B, N, K) each."""
         both_2BNK = torch.stack([emissions_BNK, torch.zeros_like(emissions_BNK)])
-        current_2BK = both_2BNK[:, :, 0] + self.start_BK
+        current_2BK = both_2BNK[:, :, 0] + self.initial_BK
         rows = [current_2BK]
-        for i, move_BKK in enumerate(self.moves_BNKK.unbind(1), start=1):
-            arrived_2BK = (current_2BK.unsqueeze(3) + move_BKK).logsumexp(2)
+        for i, transition_BKK in enumerate(self.transitions_BNKK.unbind(1), start=1):
+            arrived_2BK = (current_2BK.unsqueeze(3) + transition_BKK).logsumexp(2)
             current_2BK = arrived_2BK + both_2BNK[:, :, i]
             rows.append(current_2BK)
         alpha_BNK, pi_BNK = torch.stack(rows, dim=2).unbind(0)
@@ -184,10 +191,10 @@ class SelectionRule:
     threshold: float
     settings: HmtSettings
 
-    def least_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
+    def min_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
         return torch.minimum((written_B + self.settings.low).clamp(min=1), source_lengths_B)
 
-    def decide(self, select_BK: Tensor, state: State) -> tuple[Tensor, Tensor]:
+    def choose_state(self, select_BK: Tensor, state: PolicyState) -> tuple[Tensor, Tensor]:
         """Whether to write, and the state to write from (counted from 0), (B,) each.
 
         ``select_BK`` holds the probability of each state of the next token, 1 for the last.
@@ -203,29 +210,25 @@ class SelectionRule:
         write_B = ~is_open_B | selects_BK.gather(1, in_range_B1).squeeze(1)
         return write_B, selects_BK.byte().argmax(1)
 
-    def newest_state(self, state: State) -> Tensor:
+    def newest_state(self, state: PolicyState) -> Tensor:
         """The state that the newest source token opened, (B,); not below 0 once it may write."""
         return state.read_B - self.settings.low - state.written_B
 
 
 @dataclass(frozen=True, eq=False)
-class SelectionPolicy:
+class SelectionPolicy(RecomputingPolicy):
     """Asks the model from which of a token's states it would write."""
 
     model: HmtModel
     rule: SelectionRule
-    target_states: TargetStates = "recompute"
 
-    def least_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
-        return self.rule.least_read(written_B, source_lengths_B)
-
-    def kept_rows(self, written_B: Tensor, before_B: Tensor, read_B: Tensor) -> Tensor:
+    def cached_prefix(self, written_B: Tensor, before_B: Tensor, read_B: Tensor) -> Tensor:
         """Once the last state of a token knew all it can, neither it nor one before it changes."""
         last_B = before_B - self.rule.settings.low - self.rule.settings.states + 1
         settled_B = torch.minimum((last_B + 1).clamp(min=0), written_B)
         return torch.where(before_B == read_B, written_B, settled_B)
 
-    def step(self, memory_BJD: Tensor, state: State) -> Step:
+    def decide(self, memory_BJD: Tensor, state: PolicyState) -> Decision:
         sentences = torch.arange(len(state.read_B), device=state.read_B.device)
         reads_BNK = state_reads(state.width, state.read_B, self.rule.settings)
         reads_B1K = reads_BNK[sentences, state.written_B].unsqueeze(1)
@@ -234,12 +237,16 @@ class SelectionPolicy:
             states_BKD.unsqueeze(1), memory_BJD, reads_B1K
         )
         select_BK = log_select_B1K.squeeze(1).exp()
-        write_B, chosen_B = self.rule.decide(select_BK, state)
+        write_B, chosen_B = self.rule.choose_state(select_BK, state)
         states_BD = states_BKD[sentences, chosen_B]
         newest_B = self.rule.newest_state(state).clamp(0, select_BK.shape[1] - 1)
-        return Step(self.model.logits(states_BD), write_B, select_BK[sentences, newest_B])
+        return Decision(
+            scores=lambda: self.model.network.output.logits(states_BD),
+            write_B=write_B,
+            value_B=select_BK[sentences, newest_B],
+        )
 
-    def newest_states(self, memory_BJD: Tensor, state: State, reads_BNK: Tensor) -> Tensor:
+    def newest_states(self, memory_BJD: Tensor, state: PolicyState, reads_BNK: Tensor) -> Tensor:
         """Top states of the next token, (B, K, D)."""
         if state.cache is None:
             states_BNKD = self.model.decode_states(state.decoder_input_BN, memory_BJD, reads_BNK)
@@ -257,16 +264,12 @@ class Hmt:
     settings: HmtSettings
     label_smoothing: float
 
-    def build(
-        self,
-        size: ModelSettings,
-        vocabulary: Vocabulary,
-        dropout: float,
-        generator: torch.Generator,
-    ) -> HmtModel:
-        model = HmtModel(size, vocabulary, dropout)
-        model.initialise(generator)
-        return model
+    def needs(self, size: ModelSettings) -> NetworkNeeds:
+        return NetworkNeeds("uni")
+
+    def model(self, network: Network) -> HmtModel:
+        require_row_masks(network, "HMT")
+        return HmtModel(network)
 
     def loss(self, model: HmtModel, batch: Batch, update: int, generator: torch.Generator) -> Loss:
         return self.validation_loss(model, batch)
@@ -275,19 +278,21 @@ class Hmt:
         """L_hmm + L_state + L_latency."""
         states_BNKD, select_BNK, skip_BNK, reads_BNK = self.run(model, batch)
         gold_TK = batch.gold_T.unsqueeze(1).expand(-1, self.settings.states)
-        of_gold, summed = token_log_probs(
-            batch.tokens_of(states_BNKD).flatten(0, 1), model.target_embedding_VD, gold_TK.flatten()
+        gold_log_probs, summed = token_log_probs(
+            batch.tokens_of(states_BNKD).flatten(0, 1), model.network.output, gold_TK.flatten()
         )
-        smoothing = Smoothing.over_all(self.label_smoothing, model.target_embedding_VD.shape[0])
-        emissions_BNK = self.spread(of_gold.view(gold_TK.shape), batch)
+        smoothing = Smoothing.over_all(self.label_smoothing, model.network.output.classes)
+        emissions_BNK = self.spread(gold_log_probs.view(gold_TK.shape), batch)
         reads_BNK = torch.minimum(reads_BNK, batch.source_lengths_B[:, None, None])
-        chain = Chain.from_selection(select_BNK, skip_BNK, reads_BNK)
-        return self.combine(batch, chain, emissions_BNK, smoothing.loss(of_gold, summed), reads_BNK)
+        chain = MarkovChain.from_selection(select_BNK, skip_BNK, reads_BNK)
+        return self.combine(
+            batch, chain, emissions_BNK, smoothing.loss(gold_log_probs, summed), reads_BNK
+        )
 
     def combine(
         self,
         batch: Batch,
-        chain: Chain,
+        chain: MarkovChain,
         emissions_BNK: Tensor,
         state_losses: Tensor,
         reads_BNK: Tensor,
@@ -317,7 +322,7 @@ class Hmt:
             source_mask_BM = batch.source_mask_BM
             encoder_mask = causal_mask_without_pads(source_mask_BM)
         reads_BNK = state_reads(rows, limits_B, self.settings)
-        memory_BMD = model.encode(batch.source_BM, batch.source_lengths_B, encoder_mask)
+        memory_BMD = model.network.encode(batch.source_BM, batch.source_lengths_B, encoder_mask)
         states_BNKD = model.decode_states(
             batch.decoder_input_BN, memory_BMD, reads_BNK, source_mask_BM
         )

@@ -1,25 +1,28 @@
-"""ITST (methods.md §4): how much information each source token transports to each target token.
+"""ITST: how much information each source token transports to each target token.
+
+docs/methods.md, "ITST".
 
 Shapes: B sentences, L decoder layers, M source tokens, N target tokens, D width, H heads, E width
 of a head, J source tokens read, T target tokens without pads.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
+from simt.errors import SimtError
 from simt.methods.losses import Loss, Smoothing, smoothed_cross_entropy
+from simt.methods.model import Model, NetworkNeeds
 from simt.methods.policy import (
-    Knob,
+    Decision,
     Policy,
+    PolicyState,
+    RecomputingPolicy,
     ScheduledPolicy,
-    State,
-    Step,
-    TargetStates,
-    kept_rows,
     numeric_knob,
     whole_source,
 )
@@ -33,8 +36,11 @@ from simt.model.layers import (
     split_heads,
 )
 from simt.model.masks import causal_mask_without_pads, key_mask, length_mask, visible_mask
-from simt.model.transformer import Transformer, Vocabulary
-from simt.settings import ItstSettings, ModelSettings
+from simt.model.network import Network
+from simt.model.transformer import Transformer
+from simt.params import Knob
+from simt.settings import ModelSettings
+from simt.settings.methods.itst import ItstSettings
 
 TRANSPORT_FLOOR = 1e-4  # keeps the renormalisation of attention away from 0/0
 FIRST_READ = 2  # the rule leaves out the newest token, so it needs another one
@@ -127,15 +133,31 @@ class TransportLayer(DecoderLayer):
     def make_cross_attention(self, size: ModelSettings) -> CrossAttention:
         return TransportAttention(size.width, size.heads)
 
-    def forward(  # type: ignore[override]
+    def forward(
         self,
         x_BND: Tensor,
         memory_BMD: Tensor,
         self_mask: Tensor | None,
         cross_mask: Tensor | None,
         cache: LayerCache | None = None,
-        threshold: float | None = None,
+    ) -> Tensor:
+        return self.with_transport(x_BND, memory_BMD, self_mask, cross_mask, cache, None)[0]
+
+    def compile(self, *options: Any, **more: Any) -> None:
+        """Not the call, as in other layers, but what it and ITST itself make use of."""
+        compiled = torch.compile(self.with_transport, *options, **more)
+        self.with_transport = compiled  # type: ignore[method-assign]
+
+    def with_transport(
+        self,
+        x_BND: Tensor,
+        memory_BMD: Tensor,
+        self_mask: Tensor | None,
+        cross_mask: Tensor | None,
+        cache: LayerCache | None,
+        threshold: float | None,
     ) -> tuple[Tensor, Tensor]:
+        """The layer's states, and what it transported; a threshold hides what is not needed."""
         x_BND = self.attend_to_self(x_BND, self_mask, self_mask is None, cache)
         attention = cast(TransportAttention, self.cross_attention)
         source = None if cache is None else cache.source
@@ -146,22 +168,15 @@ class TransportLayer(DecoderLayer):
         return self.transform(x_BND), transport_BNM
 
 
-class ItstModel(Transformer):
-    """A Transformer whose decoder layers transport information."""
+class ItstModel(Model):
+    """A network whose decoder layers transport information."""
 
-    decoder_layer: ClassVar[type[DecoderLayer]] = TransportLayer
+    network: Transformer
 
-    def decode_embedded(
-        self,
-        embedded_BND: Tensor,
-        memory_BMD: Tensor,
-        cross_mask: Tensor | None,
-        self_mask: Tensor | None = None,
-        cache: DecoderCache | None = None,
-    ) -> Tensor:
-        return self.decode_with_transport(
-            embedded_BND, memory_BMD, cross_mask, self_mask, None, cache
-        )[0]
+    def __init__(self, network: Network) -> None:
+        if not isinstance(network, Transformer):
+            raise SimtError("ITST needs decoder layers of its own, which only our network takes")
+        super().__init__(network)
 
     def decode_with_transport(
         self,
@@ -173,11 +188,12 @@ class ItstModel(Transformer):
         cache: DecoderCache | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Top states (B, N, D) and the transport of all layers (B, L, N, M)."""
-        x_BND: Tensor = self.dropout(embedded_BND)
-        calls = self.layer_calls(x_BND.shape[1], self_mask, cross_mask, cache)
+        x_BND: Tensor = self.network.dropout(embedded_BND)
+        calls = self.network.layer_calls(x_BND.shape[1], self_mask, cross_mask, cache)
+        layers = cast(Iterable[TransportLayer], self.network.decoder_layers)
         transports = []
-        for layer, call in zip(self.decoder_layers, calls, strict=True):
-            x_BND, transport_BNM = layer(x_BND, memory_BMD, *call, threshold)
+        for layer, call in zip(layers, calls, strict=True):
+            x_BND, transport_BNM = layer.with_transport(x_BND, memory_BMD, *call, threshold)
             transports.append(transport_BNM)
         if cache is not None:
             transports[:-1] = [take_rows(each, cache.asked_BQ) for each in transports[:-1]]
@@ -209,7 +225,10 @@ def transport_losses(
     target_lengths_B: Tensor,
     settings: ItstSettings,
 ) -> TransportLosses:
-    """What pulls the transport to the diagonal and its rows to a sum of 1 (methods.md §4.2)."""
+    """What pulls the transport to the diagonal and its rows to a sum of 1.
+
+    docs/methods.md, "ITST: losses".
+    """
     layers, rows, columns = transport_BLNM.shape[1:]
     if settings.pads == "official":
         source_lengths_B = torch.full_like(source_lengths_B, columns)
@@ -218,12 +237,12 @@ def transport_losses(
     real_B1NM = (real_BN1 & length_mask(source_lengths_B, columns).unsqueeze(1)).unsqueeze(1)
     transport_BLNM = transport_BLNM * real_B1NM
     sums_BLN1 = transport_BLNM.sum(3, keepdim=True)
-    share_BLNM = transport_BLNM / sums_BLN1.clamp(min=TRANSPORT_FLOOR)
+    fraction_BLNM = transport_BLNM / sums_BLN1.clamp(min=TRANSPORT_FLOOR)
     cost_BNM = diagonal_cost(target_lengths_B, source_lengths_B, rows, columns)
-    moved_BLNM = share_BLNM if settings.latency_acts_on == "normalised" else transport_BLNM
+    moved_BLNM = fraction_BLNM if settings.latency_acts_on == "normalised" else transport_BLNM
     latency = (moved_BLNM.sum(1) * cost_BNM).sum() / layers
     if settings.norm == "frobenius":
-        return TransportLosses(latency, torch.linalg.vector_norm(transport_BLNM - share_BLNM))
+        return TransportLosses(latency, torch.linalg.vector_norm(transport_BLNM - fraction_BLNM))
     excess_BLN1 = (sums_BLN1 - 1) * real_BN1.unsqueeze(1)
     excess_BLN1 = excess_BLN1.abs() if settings.norm == "row_sums" else excess_BLN1.square()
     return TransportLosses(latency, excess_BLN1.sum() / layers)
@@ -236,7 +255,7 @@ class TransportRule:
     threshold: float
     settings: ItstSettings
 
-    def least_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
+    def min_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
         return source_lengths_B.clamp(max=FIRST_READ)
 
     def arrived(self, transport_BLJ: Tensor, read_B: Tensor) -> Tensor:
@@ -250,68 +269,60 @@ class TransportRule:
             return arrived_BL.mean(1)
         return arrived_BL.amin(1)
 
-    def should_write(self, agreed_B: Tensor, state: State) -> Tensor:
+    def should_write(self, agreed_B: Tensor, state: PolicyState) -> Tensor:
         return (agreed_B >= self.threshold) | state.is_complete_B
 
 
 @dataclass(frozen=True, eq=False)
-class TransportPolicy:
+class TransportPolicy(RecomputingPolicy):
     """Asks the model how much information has arrived."""
 
     model: ItstModel
     rule: TransportRule
-    target_states: TargetStates = "recompute"
 
-    def least_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
-        return self.rule.least_read(written_B, source_lengths_B)
-
-    def kept_rows(self, written_B: Tensor, before_B: Tensor, read_B: Tensor) -> Tensor:
-        return kept_rows(self.target_states, written_B, before_B, read_B)
-
-    def step(self, memory_BJD: Tensor, state: State) -> Step:
+    def decide(self, memory_BJD: Tensor, state: PolicyState) -> Decision:
         mask = key_mask(state.read_B, memory_BJD.shape[1])
-        embedded_BND = self.model.embed_target(state.decoder_input_BN, state.cache)
+        embedded_BND = self.model.network.embed_target(state.decoder_input_BN, state.cache)
         states_BND, transport_BLNJ = self.model.decode_with_transport(
             embedded_BND, memory_BJD, mask, None, threshold=None, cache=state.cache
         )
         arrived_BL = self.rule.arrived(state.newest(transport_BLNJ.transpose(1, 2)), state.read_B)
         agreed_B = self.rule.agreed(arrived_BL)
-        logits_BV = self.model.logits(state.newest(states_BND))
-        return Step(logits_BV, self.rule.should_write(agreed_B, state), agreed_B)
+        states_BD = state.newest(states_BND)
+        return Decision(
+            scores=lambda: self.model.network.output.logits(states_BD),
+            write_B=self.rule.should_write(agreed_B, state),
+            value_B=agreed_B,
+        )
 
 
 @dataclass(frozen=True)
 class Itst:
-    """Cross-entropy with a pull to the diagonal, under a mask that tightens during training."""
+    """Cross-entropy with a pull to the diagonal, under a mask that tightens by a curriculum."""
 
     settings: ItstSettings
     label_smoothing: float
 
-    def build(
-        self,
-        size: ModelSettings,
-        vocabulary: Vocabulary,
-        dropout: float,
-        generator: torch.Generator,
-    ) -> ItstModel:
-        model = ItstModel(size, vocabulary, dropout, "uni")
-        model.initialise(generator)
-        return model
+    def needs(self, size: ModelSettings) -> NetworkNeeds:
+        return NetworkNeeds("uni", decoder_layer=TransportLayer)
+
+    def model(self, network: Network) -> ItstModel:
+        return ItstModel(network)
 
     def loss(self, model: ItstModel, batch: Batch, update: int, generator: torch.Generator) -> Loss:
-        return self.loss_at(model, batch, self.training_threshold(update))
+        return self.loss_at(model, batch, self.curriculum_threshold(update))
 
     def validation_loss(self, model: ItstModel, batch: Batch) -> Loss:
         return self.loss_at(model, batch, threshold=None)
 
     def policy(self, model: ItstModel, knob: Knob) -> Policy:
         if knob == "full":
-            return ScheduledPolicy(model, whole_source, "recompute")
+            return ScheduledPolicy(model.network, whole_source, "recompute")
         threshold = numeric_knob("itst", knob, "the information to write at")
         return TransportPolicy(model, TransportRule(threshold, self.settings))
 
-    def training_threshold(self, update: int) -> float | None:
-        """δ of the training mask; None before it sets in."""
+    def curriculum_threshold(self, update: int) -> float | None:
+        """δ of the curriculum-based training: the mask tightens from 1; None before it sets in."""
         if update < self.settings.mask_from_update:
             return None
         floor = self.settings.threshold_floor
@@ -320,10 +331,10 @@ class Itst:
     def loss_at(self, model: ItstModel, batch: Batch, threshold: float | None) -> Loss:
         """L_ce + L_latency + L_norm with a given mask."""
         states_BND, transport_BLNM = self.run(model, batch, threshold)
-        embedding_VD = model.target_embedding_VD
-        smoothing = Smoothing.over_all(self.label_smoothing, embedding_VD.shape[0])
+        output = model.network.output
+        smoothing = Smoothing.over_all(self.label_smoothing, output.classes)
         translation = smoothed_cross_entropy(
-            batch.tokens_of(states_BND), embedding_VD, batch.gold_T, smoothing
+            batch.tokens_of(states_BND), output, batch.gold_T, smoothing
         )
         losses = transport_losses(
             transport_BLNM, batch.source_lengths_B, batch.target_lengths_B, self.settings
@@ -340,9 +351,9 @@ class Itst:
         if self.settings.pads == "official":
             source_mask = causal_mask_without_pads(batch.source_mask_BM)
             target_mask = causal_mask_without_pads(batch.target_mask_BN)
-        memory_BMD = model.encode(batch.source_BM, batch.source_lengths_B, source_mask)
+        memory_BMD = model.network.encode(batch.source_BM, batch.source_lengths_B, source_mask)
         cross_mask = key_mask(batch.source_lengths_B, batch.source_BM.shape[1])
-        embedded_BND = model.embed_target(batch.decoder_input_BN, cache=None)
+        embedded_BND = model.network.embed_target(batch.decoder_input_BN)
         return model.decode_with_transport(
             embedded_BND, memory_BMD, cross_mask, target_mask, threshold
         )

@@ -16,6 +16,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - everybody's name for it
 from torch import Tensor
 
+from simt.model.network import OutputLayer
+
 # Scores in memory at a time: what fits into the cache of a CPU, what keeps a GPU busy. Fewer rows
 # than the minimum would make the products slow.
 CHUNK_SCORES = {"cpu": 1 << 18, "cuda": 1 << 26}
@@ -91,16 +93,16 @@ class VocabularyGradients:
 
     def __init__(self, weight_VD: Tensor, needs_weight: bool) -> None:
         self.weight_VD = weight_VD
-        self.of_weight_VD: Tensor | None = None
+        self.grad_weight_VD: Tensor | None = None
         if needs_weight:
-            self.of_weight_VD = torch.zeros_like(weight_VD, dtype=loss_dtype(weight_VD.dtype))
+            self.grad_weight_VD = torch.zeros_like(weight_VD, dtype=loss_dtype(weight_VD.dtype))
 
-    def add(self, of_scores_CV: Tensor, states_CD: Tensor) -> Tensor:
+    def add(self, grad_scores_CV: Tensor, states_CD: Tensor) -> Tensor:
         """The gradient of ``states_CD``; that of the output matrix is added to the sum."""
-        of_scores_CV = of_scores_CV.to(self.weight_VD.dtype)
-        if self.of_weight_VD is not None:
-            _add_product(self.of_weight_VD, of_scores_CV.t(), states_CD)
-        return of_scores_CV @ self.weight_VD
+        grad_scores_CV = grad_scores_CV.to(self.weight_VD.dtype)
+        if self.grad_weight_VD is not None:
+            _add_product(self.grad_weight_VD, grad_scores_CV.t(), states_CD)
+        return grad_scores_CV @ self.weight_VD
 
 
 def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
@@ -110,9 +112,15 @@ def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
         total += left @ right
 
 
-def log_probs(states_CD: Tensor, weight_VD: Tensor) -> Tensor:
+def log_probs(states_CD: Tensor, weight_VD: Tensor, bias_V: Tensor | None) -> Tensor:
     """Log-probabilities in fp32, (C, V)."""
-    return F.log_softmax(F.linear(states_CD, weight_VD), dim=1, dtype=loss_dtype(states_CD.dtype))
+    scores_CV = F.linear(states_CD, weight_VD, bias_V)
+    return F.log_softmax(scores_CV, dim=1, dtype=loss_dtype(states_CD.dtype))
+
+
+def typed(bias_V: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+    """A bias, if there is one, in the type of the products."""
+    return None if bias_V is None else bias_V.to(dtype)
 
 
 def subtract_at(rows_CV: Tensor, columns_C1: Tensor, value: float) -> None:
@@ -126,31 +134,32 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         ctx: Any,
         states_TD: Tensor,
         weight_VD: Tensor,
+        bias_V: Tensor | None,
         gold_T: Tensor,
         smoothing: Smoothing,
         needs_gradient: bool,
     ) -> Tensor:
         dtype = product_dtype(states_TD)
-        typed_TD, typed_VD = states_TD.to(dtype), weight_VD.to(dtype)
+        typed_TD, typed_VD, typed_V = states_TD.to(dtype), weight_VD.to(dtype), typed(bias_V, dtype)
         total = torch.zeros((), device=states_TD.device, dtype=loss_dtype(dtype))
         gradients = VocabularyGradients(typed_VD, needs_gradient and ctx.needs_input_grad[1])
-        of_states_TD = torch.empty_like(states_TD) if needs_gradient else None
+        grad_states_TD = torch.empty_like(states_TD) if needs_gradient else None
         with torch.autocast(states_TD.device.type, enabled=False):
             for rows in chunks(states_TD.shape[0], weight_VD.shape[0], states_TD.device):
                 gold_C1 = gold_T[rows].unsqueeze(1)
-                log_probs_CV = log_probs(typed_TD[rows], typed_VD)
+                log_probs_CV = log_probs(typed_TD[rows], typed_VD, typed_V)
                 total += smoothing.loss(log_probs_CV.gather(1, gold_C1).sum(), log_probs_CV.sum())
-                if of_states_TD is not None:
-                    of_scores_CV = log_probs_CV.exp_().sub_(smoothing.other)
-                    subtract_at(of_scores_CV, gold_C1, smoothing.gold - smoothing.other)
-                    of_states_TD[rows] = gradients.add(of_scores_CV, typed_TD[rows])
-        ctx.save_for_backward(of_states_TD, gradients.of_weight_VD)
+                if grad_states_TD is not None:
+                    grad_scores_CV = log_probs_CV.exp_().sub_(smoothing.other)
+                    subtract_at(grad_scores_CV, gold_C1, smoothing.gold - smoothing.other)
+                    grad_states_TD[rows] = gradients.add(grad_scores_CV, typed_TD[rows])
+        ctx.save_for_backward(grad_states_TD, gradients.grad_weight_VD)
         return total
 
     @staticmethod
     def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor | None, ...]:
-        of_states_TD, of_weight_VD = ctx.saved_tensors
-        return (*scaled((of_states_TD, of_weight_VD), outer[0]), None, None, None)
+        grad_states_TD, grad_weight_VD = ctx.saved_tensors
+        return (*scaled((grad_states_TD, grad_weight_VD), outer[0]), None, None, None, None)
 
 
 def scaled(gradients: Sequence[Tensor | None], factor: Tensor) -> tuple[Tensor | None, ...]:
@@ -159,11 +168,19 @@ def scaled(gradients: Sequence[Tensor | None], factor: Tensor) -> tuple[Tensor |
 
 
 def smoothed_cross_entropy(
-    states_TD: Tensor, weight_VD: Tensor, gold_T: Tensor, smoothing: Smoothing
+    states_TD: Tensor, output: OutputLayer, gold_T: Tensor, smoothing: Smoothing
 ) -> Tensor:
-    """Σ over tokens of the label-smoothed cross-entropy (methods.md §0.3)."""
+    """Σ over tokens of the label-smoothed cross-entropy.
+
+    docs/methods.md, "Loss and label smoothing".
+    """
     total: Tensor = _SmoothedCrossEntropy.apply(  # type: ignore[no-untyped-call]
-        states_TD, weight_VD, gold_T, smoothing, torch.is_grad_enabled()
+        output.scaled(states_TD),
+        output.weight_VD,
+        output.bias_V,
+        gold_T,
+        smoothing,
+        torch.is_grad_enabled(),
     )
     return total
 
@@ -171,44 +188,47 @@ def smoothed_cross_entropy(
 class _TokenLogProbs(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, states_TD: Tensor, weight_VD: Tensor, gold_T: Tensor
+        ctx: Any, states_TD: Tensor, weight_VD: Tensor, bias_V: Tensor | None, gold_T: Tensor
     ) -> tuple[Tensor, Tensor]:
-        ctx.save_for_backward(states_TD, weight_VD, gold_T)
-        ctx.product_dtype = product_dtype(states_TD)
-        typed_TD, typed_VD = states_TD.to(ctx.product_dtype), weight_VD.to(ctx.product_dtype)
-        of_gold_T = states_TD.new_empty(states_TD.shape[0], dtype=loss_dtype(states_TD.dtype))
-        summed_T = torch.empty_like(of_gold_T)
+        dtype = ctx.product_dtype = product_dtype(states_TD)
+        ctx.save_for_backward(states_TD, weight_VD, bias_V, gold_T)
+        typed_TD, typed_VD, typed_V = states_TD.to(dtype), weight_VD.to(dtype), typed(bias_V, dtype)
+        gold_log_prob_T = states_TD.new_empty(states_TD.shape[0], dtype=loss_dtype(states_TD.dtype))
+        summed_log_probs_T = torch.empty_like(gold_log_prob_T)
         with torch.autocast(states_TD.device.type, enabled=False):
             for rows in chunks(states_TD.shape[0], weight_VD.shape[0], states_TD.device):
-                log_probs_CV = log_probs(typed_TD[rows], typed_VD)
-                of_gold_T[rows] = log_probs_CV.gather(1, gold_T[rows].unsqueeze(1)).squeeze(1)
-                summed_T[rows] = log_probs_CV.sum(1)
-        return of_gold_T, summed_T
+                log_probs_CV = log_probs(typed_TD[rows], typed_VD, typed_V)
+                gold_log_prob_T[rows] = log_probs_CV.gather(1, gold_T[rows].unsqueeze(1)).squeeze(1)
+                summed_log_probs_T[rows] = log_probs_CV.sum(1)
+        return gold_log_prob_T, summed_log_probs_T
 
     @staticmethod
     def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor | None, ...]:
-        states_TD, weight_VD, gold_T = ctx.saved_tensors
+        states_TD, weight_VD, bias_V, gold_T = ctx.saved_tensors
         outer_gold_T, outer_sum_T = outer
-        typed_TD, typed_VD = states_TD.to(ctx.product_dtype), weight_VD.to(ctx.product_dtype)
+        dtype = ctx.product_dtype
+        typed_TD, typed_VD, typed_V = states_TD.to(dtype), weight_VD.to(dtype), typed(bias_V, dtype)
         gradients = VocabularyGradients(typed_VD, ctx.needs_input_grad[1])
-        of_states_TD = torch.empty_like(states_TD)
+        grad_states_TD = torch.empty_like(states_TD)
         for rows in chunks(states_TD.shape[0], weight_VD.shape[0], states_TD.device):
             gold_C1 = gold_T[rows].unsqueeze(1)
             by_gold_C1, by_sum_C1 = outer_gold_T[rows, None], outer_sum_T[rows, None]
-            probs_CV = log_probs(typed_TD[rows], typed_VD).exp_()
-            of_scores_CV = probs_CV.mul_(-by_gold_C1 - typed_VD.shape[0] * by_sum_C1)
-            of_scores_CV.add_(by_sum_C1).scatter_add_(1, gold_C1, by_gold_C1)
-            of_states_TD[rows] = gradients.add(of_scores_CV, typed_TD[rows])
-        return of_states_TD, gradients.of_weight_VD, None
+            probs_CV = log_probs(typed_TD[rows], typed_VD, typed_V).exp_()
+            grad_scores_CV = probs_CV.mul_(-by_gold_C1 - typed_VD.shape[0] * by_sum_C1)
+            grad_scores_CV.add_(by_sum_C1).scatter_add_(1, gold_C1, by_gold_C1)
+            grad_states_TD[rows] = gradients.add(grad_scores_CV, typed_TD[rows])
+        return grad_states_TD, gradients.grad_weight_VD, None, None
 
 
-def token_log_probs(states_TD: Tensor, weight_VD: Tensor, gold_T: Tensor) -> tuple[Tensor, Tensor]:
+def token_log_probs(
+    states_TD: Tensor, output: OutputLayer, gold_T: Tensor
+) -> tuple[Tensor, Tensor]:
     """log p(gold) and Σ_v log p(v) of each token, (T,) each.
 
     For losses that are no plain sum over tokens: the scores are computed a second time for the
     gradient, because only then is it known what becomes of each token.
     """
-    of_gold_T, summed_T = _TokenLogProbs.apply(  # type: ignore[no-untyped-call]
-        states_TD, weight_VD, gold_T
+    gold_log_prob_T, summed_log_probs_T = _TokenLogProbs.apply(  # type: ignore[no-untyped-call]
+        output.scaled(states_TD), output.weight_VD, output.bias_V, gold_T
     )
-    return of_gold_T, summed_T
+    return gold_log_prob_T, summed_log_probs_T

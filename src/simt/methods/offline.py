@@ -1,4 +1,4 @@
-"""Ordinary translation of the whole source (methods.md §1).
+"""Ordinary translation of the whole source (docs/methods.md, "Offline").
 
 Shapes: B sentences, T target tokens without pads, D width.
 """
@@ -11,11 +11,14 @@ from torch import Tensor
 
 from simt.errors import SimtError
 from simt.methods.losses import Loss, Smoothing, smoothed_cross_entropy
-from simt.methods.policy import Knob, Policy, ScheduledPolicy, whole_source
+from simt.methods.model import Model, NetworkNeeds
+from simt.methods.policy import Policy, ScheduledPolicy, whole_source
 from simt.model.batch import Batch
 from simt.model.masks import key_mask
-from simt.model.transformer import Transformer, Vocabulary
-from simt.settings import ModelSettings, OfflineSettings
+from simt.model.network import Network
+from simt.params import Knob
+from simt.settings import ModelSettings
+from simt.settings.methods.offline import OfflineSettings
 
 
 @dataclass(frozen=True)
@@ -25,38 +28,31 @@ class Offline:
     settings: OfflineSettings
     label_smoothing: float
 
-    def build(
-        self,
-        size: ModelSettings,
-        vocabulary: Vocabulary,
-        dropout: float,
-        generator: torch.Generator,
-    ) -> Transformer:
-        model = Transformer(size, vocabulary, dropout, self.settings.encoder)
-        model.initialise(generator)
-        return model
+    def needs(self, size: ModelSettings) -> NetworkNeeds:
+        return NetworkNeeds(self.settings.encoder)
 
-    def loss(
-        self, model: Transformer, batch: Batch, update: int, generator: torch.Generator
-    ) -> Loss:
+    def model(self, network: Network) -> Model:
+        return Model(network)
+
+    def loss(self, model: Model, batch: Batch, update: int, generator: torch.Generator) -> Loss:
         return self.validation_loss(model, batch)
 
-    def validation_loss(self, model: Transformer, batch: Batch) -> Loss:
-        memory_BMD = model.encode(batch.source_BM, batch.source_lengths_B)
+    def validation_loss(self, model: Model, batch: Batch) -> Loss:
+        network = model.network
+        memory_BMD = network.encode(batch.source_BM, batch.source_lengths_B)
         mask = key_mask(batch.source_lengths_B, batch.source_BM.shape[1])
-        states_TD = batch.tokens_of(model.decode(batch.decoder_input_BN, memory_BMD, mask))
-        embedding_VD = model.target_embedding_VD
-        smoothing = Smoothing.over_others(self.label_smoothing, embedding_VD.shape[0])
-        total = smoothed_cross_entropy(states_TD, embedding_VD, batch.gold_T, smoothing)
+        states_TD = batch.tokens_of(network.decode(batch.decoder_input_BN, memory_BMD, mask))
+        smoothing = Smoothing.over_others(self.label_smoothing, network.output.classes)
+        total = smoothed_cross_entropy(states_TD, network.output, batch.gold_T, smoothing)
         return Loss(total, batch.target_tokens, {"translation": total.detach()})
 
-    def policy(self, model: Transformer, knob: Knob) -> Policy:
+    def policy(self, model: Model, knob: Knob) -> Policy:
         if knob != "full":
             raise SimtError(
                 f"offline reads the whole source, a knob of {knob!r} has no meaning: "
                 "set `knobs: [full]` of offline in params.yaml"
             )
-        return ScheduledPolicy(model, whole_source, "recompute")
+        return ScheduledPolicy(model.network, whole_source, "recompute")
 
 
 @dataclass(frozen=True)
@@ -67,7 +63,7 @@ class Unmatched:
     unexpected: tuple[str, ...]  # in the file, not in the model
 
 
-def load_offline(model: Transformer, weights: Mapping[str, Tensor]) -> Unmatched:
+def load_offline(model: Model, weights: Mapping[str, Tensor]) -> Unmatched:
     """Copies the weights of an offline model into the model of another method, by name."""
     own = model.state_dict()
     misshapen = [

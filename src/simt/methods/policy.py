@@ -2,12 +2,13 @@
 
 Shapes: B sentences, N decoder rows, J source tokens read (longest), D width, V vocabulary.
 
-Whoever drives a policy keeps a ``State``, reads up to ``least_read`` without asking, then asks
-``step``: sentences that WRITE get a token by ``logits_BV``, the others read one token more.
+Whoever drives a policy keeps a ``PolicyState``, reads up to ``min_read`` without asking, then asks
+``decide``: sentences that WRITE get a token by ``logits_BV``, the others read one token more.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Protocol
 
 import torch
@@ -16,18 +17,18 @@ from torch import Tensor
 from simt.errors import SimtError
 from simt.model.cache import DecoderCache
 from simt.model.masks import key_mask, visible_mask
-from simt.model.transformer import Transformer
+from simt.model.network import Network
+from simt.params import Knob
 
-Knob = float | Literal["full"]
 TargetStates = Literal["frozen", "recompute"]
 Schedule = Callable[[Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class PolicyState:
     """Sentence b has written ``written_B`` tokens and read ``read_B``, and is about to act.
 
-    ``decoder_input_BN`` is EOS and the tokens written so far, padded on the right; its row
+    ``decoder_input_BN`` is the start and the tokens written so far, padded on the right; its row
     ``written_B`` predicts the next token. ``delays_BN[b, r]`` is how much had been read when
     token r was written; from ``written_B`` on it has no meaning. With a ``cache``, the input
     begins at the row ``cache.first_B``: those before are known.
@@ -75,46 +76,55 @@ class State:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
-    """Scores of the next token, whether to write it, and the value that decided it."""
+class Decision:
+    """Whether to write the next token, the value that decided it, and the scores of that token.
 
-    logits_BV: Tensor
+    Who reads needs no scores: they are computed when somebody asks for them.
+    """
+
+    scores: Callable[[], Tensor]
     write_B: Tensor
     value_B: Tensor
+
+    @cached_property
+    def logits_BV(self) -> Tensor:
+        """Scores of the next token."""
+        return self.scores()
 
 
 class Policy(Protocol):
     """Chooses READ or WRITE for a batch of sentences, each in its own state.
 
     ``target_states`` "frozen": a row sees what had been read when its token was written, so its
-    states can be kept; "recompute": all rows see what has been read by now.
+    states can be cached; "recompute": all rows see what has been read by now.
     """
 
     @property
     def target_states(self) -> TargetStates: ...
 
-    def least_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
+    def min_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
         """The fewest source tokens with which the next token could be written."""
         ...
 
-    def kept_rows(self, written_B: Tensor, before_B: Tensor, read_B: Tensor) -> Tensor:
-        """How many decoder rows are as they were when ``before_B`` source tokens had been read.
+    def cached_prefix(self, written_B: Tensor, before_B: Tensor, read_B: Tensor) -> Tensor:
+        """The length of the cached prefix: decoder rows, from the first on, that are as they were
+        when ``before_B`` source tokens had been read.
 
         At most ``written_B``: the row of the next token is always computed.
         """
         ...
 
-    def step(self, memory_BJD: Tensor, state: State) -> Step:
-        """``memory_BJD`` encodes the first ``state.read_B`` tokens, ``read_B >= least_read``."""
+    def decide(self, memory_BJD: Tensor, state: PolicyState) -> Decision:
+        """``memory_BJD`` encodes the first ``state.read_B`` tokens, ``read_B >= min_read``."""
         ...
 
 
 def newest_states(
-    model: Transformer, memory_BJD: Tensor, state: State, target_states: TargetStates
+    network: Network, memory_BJD: Tensor, state: PolicyState, target_states: TargetStates
 ) -> Tensor:
     """Top decoder states that predict the next tokens, (B, D)."""
     width = memory_BJD.shape[1]
-    if target_states == "recompute":
+    if target_states == "recompute" or state.decoder_input_BN.shape[1] == 1:  # the newest row
         mask = key_mask(state.read_B, width)
     else:
         rows_BN = state.rows_BN.expand_as(state.decoder_input_BN)
@@ -122,17 +132,32 @@ def newest_states(
         delays_BN = state.delays_BN.gather(1, rows_BN)
         visible_BN = torch.where(is_written_BN, delays_BN, state.read_B.unsqueeze(1))
         mask = visible_mask(visible_BN, width)
-    states_BND = model.decode(state.decoder_input_BN, memory_BJD, mask, cache=state.cache)
+    states_BND = network.decode(state.decoder_input_BN, memory_BJD, mask, cache=state.cache)
     return state.newest(states_BND)
 
 
-def kept_rows(
-    target_states: TargetStates, written_B: Tensor, before_B: Tensor, read_B: Tensor
-) -> Tensor:
-    """All rows are kept if they are frozen, or if nothing was read."""
-    if target_states == "frozen":
-        return written_B
-    return written_B * (before_B == read_B)
+class Rule(Protocol):
+    """What a policy decides by, once the model was asked."""
+
+    def min_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
+        """The fewest source tokens with which the next token could be written."""
+        ...
+
+
+class RecomputingPolicy:
+    """What adaptive policies have in common: all rows see what has been read by now.
+
+    So a READ leaves nothing of the cached prefix, unless a policy knows better.
+    """
+
+    rule: Rule
+    target_states: TargetStates = "recompute"
+
+    def min_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
+        return self.rule.min_read(written_B, source_lengths_B)
+
+    def cached_prefix(self, written_B: Tensor, before_B: Tensor, read_B: Tensor) -> Tensor:
+        return written_B * (before_B == read_B)
 
 
 def whole_source(written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
@@ -144,22 +169,24 @@ def whole_source(written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
 class ScheduledPolicy:
     """Writes as soon as the schedule allows it; ``value_B`` is 1."""
 
-    model: Transformer
+    network: Network
     schedule: Schedule
     target_states: TargetStates
 
-    def least_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
+    def min_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
         return self.schedule(written_B, source_lengths_B)
 
-    def kept_rows(self, written_B: Tensor, before_B: Tensor, read_B: Tensor) -> Tensor:
-        return kept_rows(self.target_states, written_B, before_B, read_B)
+    def cached_prefix(self, written_B: Tensor, before_B: Tensor, read_B: Tensor) -> Tensor:
+        if self.target_states == "frozen":
+            return written_B
+        return written_B * (before_B == read_B)
 
-    def step(self, memory_BJD: Tensor, state: State) -> Step:
-        states_BD = newest_states(self.model, memory_BJD, state, self.target_states)
-        least_B = self.least_read(state.written_B, state.source_lengths_B)
-        return Step(
-            logits_BV=self.model.logits(states_BD),
-            write_B=state.read_B >= least_B,
+    def decide(self, memory_BJD: Tensor, state: PolicyState) -> Decision:
+        states_BD = newest_states(self.network, memory_BJD, state, self.target_states)
+        min_B = self.min_read(state.written_B, state.source_lengths_B)
+        return Decision(
+            scores=lambda: self.network.output.logits(states_BD),
+            write_B=state.read_B >= min_B,
             value_B=torch.ones_like(state.read_B, dtype=torch.float32),
         )
 

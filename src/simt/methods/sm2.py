@@ -1,4 +1,6 @@
-"""SM² (methods.md §6-§10): translate from a random prefix, and learn how much to trust it.
+"""SM²: translate from a random prefix, and learn how much to trust it.
+
+docs/methods.md, "SM²" and what follows it.
 
 Shapes: B sentences, M source tokens, N target tokens, T target tokens without pads, D width.
 """
@@ -12,14 +14,13 @@ from torch import Tensor, nn
 
 from simt.methods.losses import Loss, Smoothing, mean_loss
 from simt.methods.mixture import MixtureChoices, mixture_losses
+from simt.methods.model import Model, NetworkNeeds
 from simt.methods.policy import (
-    Knob,
+    Decision,
     Policy,
+    PolicyState,
+    RecomputingPolicy,
     ScheduledPolicy,
-    State,
-    Step,
-    TargetStates,
-    kept_rows,
     newest_states,
     numeric_knob,
     whole_source,
@@ -28,26 +29,23 @@ from simt.methods.sampling import sample_up_to
 from simt.model.batch import Batch
 from simt.model.layers import AdapterShape, initialise_linear
 from simt.model.masks import causal_mask_without_pads, key_mask, visible_mask
-from simt.model.transformer import Transformer, Vocabulary
-from simt.settings import ModelSettings, Sm2Settings
+from simt.model.network import Network
+from simt.params import Knob
+from simt.settings import ModelSettings
+from simt.settings.methods.sm2 import Sm2Settings
 
-# The prefixes that validation looks at, as shares of the source (methods.md §6.3).
-VALIDATION_SHARES = (0.25, 0.5, 0.75, 1.0)
+# The prefixes that validation looks at, as fractions of the source:
+# docs/methods.md, "SM²: prefix sampling".
+VALIDATION_FRACTIONS = (0.25, 0.5, 0.75, 1.0)
 
 
-class Sm2Model(Transformer):
-    """A Transformer that also says how much it trusts its next token."""
+class Sm2Model(Model):
+    """A network that also says how much it trusts its next token."""
 
-    def __init__(
-        self, size: ModelSettings, vocabulary: Vocabulary, dropout: float, settings: Sm2Settings
-    ) -> None:
-        adapter = None
-        if settings.adapter_share:
-            bottleneck = max(1, round(settings.adapter_share * size.width))
-            adapter = AdapterShape(bottleneck, settings.adapter_place)
-        super().__init__(size, vocabulary, dropout, settings.encoder, adapter)
-        self.confidence = nn.Linear(size.width, 1)
-        if adapter is not None:
+    def __init__(self, network: Network, learns_adapters_only: bool) -> None:
+        super().__init__(network)
+        self.confidence = nn.Linear(network.width, 1)
+        if learns_adapters_only:
             self._freeze_all_but_adapters()
 
     def initialise(self, generator: torch.Generator) -> None:
@@ -74,25 +72,28 @@ class Sm2Model(Transformer):
         seen_B2 = torch.stack([batch.source_lengths_B, prefix_B], dim=1)
         batch_size, width = batch.source_BM.shape
         length = batch.target_BN.shape[1]
-        if self.encoder == "uni":
-            memory = self.encode(batch.source_BM, batch.source_lengths_B)
+        network = self.network
+        if network.encoder == "uni":
+            memory = network.encode(batch.source_BM, batch.source_lengths_B)
             mask: Tensor | None = visible_mask(seen_B2.repeat_interleave(length, dim=1), width)
         else:
-            memory = self.encode(batch.source_BM.repeat_interleave(2, dim=0), seen_B2.flatten())
+            memory = network.encode(batch.source_BM.repeat_interleave(2, dim=0), seen_B2.flatten())
             mask = key_mask(seen_B2.flatten(), width)
         if self_mask is not None:
             self_mask = self_mask.repeat_interleave(2, dim=0)
-        embedded = self.embed(batch.decoder_input_BN, self.target_embedding_VD)
-        embedded = embedded.repeat_interleave(2, dim=0)
-        states = self.decode_embedded(embedded, memory, mask, self_mask)
-        full_BND, prefix_BND = states.view(batch_size, 2, length, self.width).unbind(1)
+        embedded = network.embed_target(batch.decoder_input_BN).repeat_interleave(2, dim=0)
+        states = network.decode_embedded(embedded, memory, mask, self_mask)
+        full_BND, prefix_BND = states.view(batch_size, 2, length, network.width).unbind(1)
         return full_BND, prefix_BND
 
 
 def allowed_states(
     prefix_B: Tensor, source_lengths_B: Tensor, rows: int, settings: Sm2Settings
 ) -> Tensor:
-    """Which target rows may learn from the prefix, (B, N) (methods.md §7)."""
+    """Which target rows may learn from the prefix, (B, N).
+
+    docs/methods.md, "SM²: prohibition".
+    """
     row_1N = torch.arange(rows, device=prefix_B.device).unsqueeze(0)
     prefix_B1, length_B1 = prefix_B.unsqueeze(1), source_lengths_B.unsqueeze(1)
     lower_1N = row_1N + settings.prohibition_lower
@@ -112,13 +113,13 @@ class ConfidenceRule:
     threshold: float
     settings: Sm2Settings
 
-    def least_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
-        least_B = torch.full_like(written_B, self.settings.first_read)
+    def min_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
+        min_B = torch.full_like(written_B, self.settings.first_read)
         if self._is_restricted:
-            least_B = torch.maximum(least_B, written_B + self.settings.prohibition_lower)
-        return torch.minimum(least_B, source_lengths_B)
+            min_B = torch.maximum(min_B, written_B + self.settings.prohibition_lower)
+        return torch.minimum(min_B, source_lengths_B)
 
-    def should_write(self, confidence_B: Tensor, state: State) -> Tensor:
+    def should_write(self, confidence_B: Tensor, state: PolicyState) -> Tensor:
         write_B = (confidence_B >= self.threshold) | state.is_complete_B
         if self._is_restricted and self.settings.prohibition == "both":
             write_B |= state.read_B >= state.written_B + self.settings.prohibition_upper
@@ -130,24 +131,21 @@ class ConfidenceRule:
 
 
 @dataclass(frozen=True, eq=False)
-class ConfidencePolicy:
+class ConfidencePolicy(RecomputingPolicy):
     """Asks the model, given the prefix read so far, how much it trusts its next token."""
 
     model: Sm2Model
     rule: ConfidenceRule
-    target_states: TargetStates = "recompute"
 
-    def least_read(self, written_B: Tensor, source_lengths_B: Tensor) -> Tensor:
-        return self.rule.least_read(written_B, source_lengths_B)
-
-    def kept_rows(self, written_B: Tensor, before_B: Tensor, read_B: Tensor) -> Tensor:
-        return kept_rows(self.target_states, written_B, before_B, read_B)
-
-    def step(self, memory_BJD: Tensor, state: State) -> Step:
-        states_BD = newest_states(self.model, memory_BJD, state, self.target_states)
+    def decide(self, memory_BJD: Tensor, state: PolicyState) -> Decision:
+        states_BD = newest_states(self.model.network, memory_BJD, state, self.target_states)
         confidence_B = self.model.confidence_logits(states_BD).sigmoid()
         write_B = self.rule.should_write(confidence_B, state)
-        return Step(self.model.logits(states_BD), write_B, confidence_B)
+        return Decision(
+            scores=lambda: self.model.network.output.logits(states_BD),
+            write_B=write_B,
+            value_B=confidence_B,
+        )
 
 
 @dataclass(frozen=True)
@@ -157,16 +155,15 @@ class Sm2:
     settings: Sm2Settings
     label_smoothing: float
 
-    def build(
-        self,
-        size: ModelSettings,
-        vocabulary: Vocabulary,
-        dropout: float,
-        generator: torch.Generator,
-    ) -> Sm2Model:
-        model = Sm2Model(size, vocabulary, dropout, self.settings)
-        model.initialise(generator)
-        return model
+    def needs(self, size: ModelSettings) -> NetworkNeeds:
+        if not self.settings.adapter_fraction:
+            return NetworkNeeds(self.settings.encoder)
+        bottleneck = self.settings.adapter_width(size.width)
+        adapter = AdapterShape(bottleneck, self.settings.adapter_place)
+        return NetworkNeeds(self.settings.encoder, adapter)
+
+    def model(self, network: Network) -> Sm2Model:
+        return Sm2Model(network, learns_adapters_only=bool(self.settings.adapter_fraction))
 
     def loss(self, model: Sm2Model, batch: Batch, update: int, generator: torch.Generator) -> Loss:
         prefix_B = self.sample_prefixes(batch.source_lengths_B, generator)
@@ -175,13 +172,13 @@ class Sm2:
     def validation_loss(self, model: Sm2Model, batch: Batch) -> Loss:
         """The mean over a fixed grid of prefixes; with the constant λ, even if it is annealed."""
         lengths_B = batch.source_lengths_B
-        grid = [(lengths_B * share).ceil().long() for share in VALIDATION_SHARES]
+        grid = [(lengths_B * fraction).ceil().long() for fraction in VALIDATION_FRACTIONS]
         weight = self.settings.confidence_weight
         return mean_loss([self.loss_at(model, batch, prefix_B, weight) for prefix_B in grid])
 
     def policy(self, model: Sm2Model, knob: Knob) -> Policy:
         if knob == "full":
-            return ScheduledPolicy(model, whole_source, "recompute")
+            return ScheduledPolicy(model.network, whole_source, "recompute")
         threshold = numeric_knob("sm2", knob, "the confidence to write at")
         return ConfidencePolicy(model, ConfidenceRule(threshold, self.settings))
 
@@ -216,10 +213,10 @@ class Sm2:
             batch.tokens_of(full_BND),
             batch.tokens_of(prefix_BND),
             logit_T,
-            model.target_embedding_VD,
+            model.network.output,
             batch.gold_T,
             weight_T,
-            self.mixture_choices(model.target_embedding_VD.shape[0]),
+            self.mixture_choices(model.network.output.classes),
         )
         if self.settings.penalty_includes_pad:
             penalty = -(F.logsigmoid(logits_BN) * weight_BN).sum()

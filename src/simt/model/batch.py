@@ -9,13 +9,13 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from simt.corpus.ids import EOS, PAD
+from simt.corpus.ids import SpecialIds
 from simt.model.masks import length_mask
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Sentence pairs as int64 ids, padded on the right; both sides end with EOS.
+    """Sentence pairs as int64 ids, padded on the right; both sides end with ``ids.eos``.
 
     What can be derived is derived once, and on the device where the batch was made:
     ``to`` carries it along, so that a GPU never waits for a count.
@@ -25,6 +25,7 @@ class Batch:
     source_lengths_B: Tensor
     target_BN: Tensor
     target_lengths_B: Tensor
+    ids: SpecialIds
 
     @cached_property
     def source_mask_BM(self) -> Tensor:
@@ -33,15 +34,15 @@ class Batch:
 
     @cached_property
     def target_mask_BN(self) -> Tensor:
-        """True at real target tokens, EOS included."""
+        """True at real target tokens, the final EOS included."""
         return length_mask(self.target_lengths_B, self.target_BN.shape[1])
 
     @cached_property
     def decoder_input_BN(self) -> Tensor:
-        """EOS, then the target without its last token."""
-        first_B1 = torch.full_like(self.target_BN[:, :1], EOS)
+        """The start, then the target without its last token."""
+        first_B1 = torch.full_like(self.target_BN[:, :1], self.ids.start)
         shifted_BN = torch.cat([first_B1, self.target_BN[:, :-1]], dim=1)
-        return shifted_BN.masked_fill(~self.target_mask_BN, PAD)
+        return shifted_BN.masked_fill(~self.target_mask_BN, self.ids.pad)
 
     @cached_property
     def target_tokens(self) -> int:
@@ -69,6 +70,7 @@ class Batch:
             self.source_lengths_B.to(device, non_blocking=True),
             self.target_BN.to(device, non_blocking=True),
             self.target_lengths_B.to(device, non_blocking=True),
+            self.ids,
         )
         moved.__dict__["target_tokens"] = self.target_tokens
         moved.__dict__["token_rows_T"] = self.token_rows_T.to(device, non_blocking=True)

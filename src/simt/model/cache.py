@@ -15,7 +15,7 @@ from simt.model.masks import visible_mask
 Projection = tuple[Tensor, ...]  # what a layer's attention to the source makes of the memory
 
 
-class KeptRows:
+class KeyValueCache:
     """Keys and values of one layer's decoder rows, for all sentences that are translated."""
 
     def __init__(self, sentences: int) -> None:
@@ -25,12 +25,15 @@ class KeptRows:
     def update(
         self, sentences_B: Tensor, positions_BT: Tensor, rows_BTX: Tensor, width: int
     ) -> Tensor:
-        """Keeps the rows and gives the first ``width`` rows of these sentences, (B, N, X)."""
-        kept_SNX = self._with_room(width, rows_BTX)
-        kept_SNX[sentences_B.unsqueeze(1), positions_BT] = rows_BTX
+        """Caches the rows and gives the first ``width`` rows of these sentences, (B, N, X)."""
+        cached_SNX = self._grown_to(width, rows_BTX)
+        if self._sentences == 1:  # whose new rows are always the last: nothing is copied
+            cached_SNX[:, width - rows_BTX.shape[1] : width] = rows_BTX
+            return cached_SNX[:, :width]
+        cached_SNX[sentences_B.unsqueeze(1), positions_BT] = rows_BTX
         if rows_BTX.shape[1] == width:
             return rows_BTX
-        return kept_SNX[:, :width].index_select(0, sentences_B)
+        return cached_SNX[:, :width].index_select(0, sentences_B)
 
     def select(self, sentences_B: Tensor) -> None:
         """Forgets all but these sentences, which are numbered anew in their order."""
@@ -38,7 +41,7 @@ class KeptRows:
         if self._rows_SNX is not None:
             self._rows_SNX = self._rows_SNX.index_select(0, sentences_B)
 
-    def _with_room(self, width: int, like_BTX: Tensor) -> Tensor:
+    def _grown_to(self, width: int, like_BTX: Tensor) -> Tensor:
         old_SNX = self._rows_SNX
         if old_SNX is not None and old_SNX.shape[1] >= width:
             return old_SNX
@@ -47,6 +50,21 @@ class KeptRows:
             new_SNX[:, : old_SNX.shape[1]] = old_SNX
         self._rows_SNX = new_SNX
         return new_SNX
+
+
+class SourceCache:
+    """Keys and values of one sentence's source tokens in each layer of a "uni" encoder."""
+
+    def __init__(self, layers: int) -> None:
+        self._key_values = [KeyValueCache(1) for _ in range(layers)]
+        self.tokens = 0  # that are known
+
+    def layer_caches(self, positions_BT: Tensor) -> Iterator["LayerCache"]:
+        """What each layer knows when tokens are added at ``positions_BT``."""
+        self.tokens += positions_BT.shape[1]
+        alone_B = torch.zeros_like(positions_BT[:, 0])
+        for key_values in self._key_values:
+            yield LayerCache((), key_values, alone_B, positions_BT, self.tokens, None)
 
 
 def take_rows(x_BTX: Tensor, rows_BQ: Tensor) -> Tensor:
@@ -66,15 +84,15 @@ class LayerCache:
     """What one layer knows of the sentences of a call, and which rows are asked of it."""
 
     source: Projection
-    kept: KeptRows
+    key_values: KeyValueCache
     sentences_B: Tensor
     positions_BT: Tensor
     width: int
     asked_BQ: Tensor | None
 
     def extend(self, rows_BTX: Tensor) -> Tensor:
-        """Keys and values of all rows up to the new ones, (B, N, X); the new ones are kept."""
-        return self.kept.update(self.sentences_B, self.positions_BT, rows_BTX, self.width)
+        """Keys and values of all rows up to the new ones, (B, N, X); the new ones are cached."""
+        return self.key_values.update(self.sentences_B, self.positions_BT, rows_BTX, self.width)
 
     def ask(self, x_BTX: Tensor) -> Tensor:
         """The rows that are asked for."""
@@ -88,7 +106,7 @@ LayerCall = tuple[Tensor | None, Tensor | None, LayerCache | None]  # self mask,
 class DecoderCache:
     """What the decoder knows of sentences whose rows before ``first_B`` stay as they are.
 
-    A call computes rows from there on, padded on the right; pads are kept like the others, but
+    A call computes rows from there on, padded on the right; pads are cached like the others, but
     nobody sees them before they are computed. ``width`` rows are known then, in the longest
     sentence. Of the top states, only rows ``asked_BQ`` of the call are given: the top layer needs
     no more of the others than keys and values.
@@ -99,7 +117,7 @@ class DecoderCache:
     width: int
     sentences_B: Tensor
     sources: Sequence[Projection]  # by layer
-    kept: Sequence[KeptRows]  # by layer
+    key_values: Sequence[KeyValueCache]  # by layer
 
     def repeated(self, states: int) -> "DecoderCache":
         """The same where each row is ``states`` rows."""
@@ -116,13 +134,17 @@ class DecoderCache:
     def layer_calls(
         self, rows: int, self_mask: Tensor | None, cross_mask: Tensor | None
     ) -> Iterator[LayerCall]:
-        """Masks and cache of each layer; without a mask, a row sees the rows up to its own."""
+        """Masks and cache of each layer; without a mask, a row sees the rows up to its own.
+
+        The newest row of a single sentence sees all, for which nobody needs a mask.
+        """
         positions_BT = self.positions(rows)
         top_mask = self_mask
-        if self_mask is None:
+        is_newest_alone = len(self.first_B) == 1 and rows in (1, self.width)
+        if self_mask is None and not is_newest_alone:
             top_mask = visible_mask(positions_BT + 1, self.width)
-            self_mask = None if rows == self.width else top_mask  # causal, if nothing is kept
-        for number in range(len(self.kept) - 1):
+            self_mask = None if rows == self.width else top_mask  # causal, if nothing is cached
+        for number in range(len(self.key_values) - 1):
             yield self_mask, cross_mask, self._layer(number, positions_BT, None)
         yield (
             take_mask_rows(top_mask, self.asked_BQ),
@@ -133,7 +155,7 @@ class DecoderCache:
     def _layer(self, number: int, positions_BT: Tensor, asked_BQ: Tensor | None) -> LayerCache:
         return LayerCache(
             source=self.sources[number],
-            kept=self.kept[number],
+            key_values=self.key_values[number],
             sentences_B=self.sentences_B,
             positions_BT=positions_BT,
             width=self.width,

@@ -68,7 +68,7 @@ def initialise_output(linear: nn.Linear, generator: torch.Generator) -> None:
 
 
 class Dropout(nn.Module):
-    """Zeroes a share of the numbers in training, and scales the others up.
+    """Zeroes a fraction of the numbers in training, and scales the others up.
 
     On a CPU, torch draws a number of 64 bits for each: that took an eighth of a training step.
     Here each draw serves four, with a rate that is right to 1/65536.
@@ -120,6 +120,7 @@ class SelfAttention(nn.Module):
             query_BTD, pairs_BTX = self.query_key_value(x_BTD).tensor_split([x_BTD.shape[2]], 2)
             (query,) = split_heads(cache.ask(query_BTD), 1, self.heads)
             key, value = split_heads(cache.extend(pairs_BTX), 2, self.heads)
+        is_causal = is_causal and query.shape[2] > 1  # torch takes a single row for the first
         context_BHTE = F.scaled_dot_product_attention(
             query, key, value, attn_mask=mask, is_causal=is_causal
         )
@@ -236,8 +237,10 @@ class Layer(nn.Module):
 class EncoderLayer(Layer):
     """Self-attention, then feed-forward."""
 
-    def forward(self, x_BMD: Tensor, mask: Tensor | None, is_causal: bool) -> Tensor:
-        return self.transform(self.attend_to_self(x_BMD, mask, is_causal))
+    def forward(
+        self, x_BMD: Tensor, mask: Tensor | None, is_causal: bool, cache: LayerCache | None = None
+    ) -> Tensor:
+        return self.transform(self.attend_to_self(x_BMD, mask, is_causal, cache))
 
 
 class DecoderLayer(Layer):

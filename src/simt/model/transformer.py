@@ -1,34 +1,21 @@
-"""The Transformer of methods.md §0.2.
+"""The Transformer of docs/methods.md, "Transformer".
 
 Shapes: B sentences, M source tokens, N target tokens, D width, V target vocabulary.
 """
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import cast
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - everybody's name for it
 from torch import Tensor, nn
 
-from simt.corpus.ids import PAD
-from simt.model.cache import DecoderCache, LayerCall, Projection
+from simt.model.cache import DecoderCache, LayerCall, Projection, SourceCache
 from simt.model.layers import AdapterShape, DecoderLayer, Dropout, EncoderLayer, Initialised
-from simt.model.masks import key_mask
+from simt.model.masks import key_mask, visible_mask
+from simt.model.network import Network, OutputLayer, VocabularySizes
 from simt.settings import Encoder, ModelSettings
-
-
-@dataclass(frozen=True)
-class Vocabulary:
-    """How many ids each side has; ``is_joint`` if they are the same ids."""
-
-    source_size: int
-    target_size: int
-    is_joint: bool
-
-    def __post_init__(self) -> None:
-        assert not self.is_joint or self.source_size == self.target_size
 
 
 def sinusoids(length: int, width: int) -> Tensor:
@@ -42,38 +29,40 @@ def sinusoids(length: int, width: int) -> Tensor:
     return torch.cat([angles.sin(), angles.cos()], dim=1)
 
 
-class Transformer(nn.Module):
+class Transformer(Network):
     """Encoder and decoder with one embedding for input and output.
 
     ``encoder`` "uni" lets a source token see those up to its own, so that the encoding of a
     prefix is a slice of the encoding of the whole; "bi" lets it see all tokens that are given.
-    Dropout draws from torch's global generator.
+    Dropout draws from torch's global generator. A method may have a ``decoder_layer`` of its own.
     """
 
-    decoder_layer: ClassVar[type[DecoderLayer]] = DecoderLayer
+    takes_row_masks = True
 
     def __init__(
         self,
         size: ModelSettings,
-        vocabulary: Vocabulary,
+        vocabularies: VocabularySizes,
         dropout: float,
         encoder: Encoder,
         adapter: AdapterShape | None = None,
+        decoder_layer: type[DecoderLayer] = DecoderLayer,
     ) -> None:
         super().__init__()
         self.encoder: Encoder = encoder
         self.width = size.width
-        self.target_embedding_VD = nn.Parameter(torch.empty(vocabulary.target_size, size.width))
+        self.ids = vocabularies.ids
+        self.target_embedding_VD = nn.Parameter(torch.empty(vocabularies.target_size, size.width))
         self.own_source_embedding_VD: nn.Parameter | None = None
-        if not vocabulary.is_joint:
+        if not vocabularies.is_joint:
             self.own_source_embedding_VD = nn.Parameter(
-                torch.empty(vocabulary.source_size, size.width)
+                torch.empty(vocabularies.source_size, size.width)
             )
         self.encoder_layers = nn.ModuleList(
             EncoderLayer(size, dropout, adapter) for _ in range(size.encoder_layers)
         )
         self.decoder_layers = nn.ModuleList(
-            self.decoder_layer(size, dropout, adapter) for _ in range(size.decoder_layers)
+            decoder_layer(size, dropout, adapter) for _ in range(size.decoder_layers)
         )
         self.dropout = Dropout(dropout)
         self.register_buffer("positions_LD", sinusoids(256, size.width), persistent=False)
@@ -84,10 +73,15 @@ class Transformer(nn.Module):
         for embedding_VD in (self.target_embedding_VD, self.own_source_embedding_VD):
             if embedding_VD is not None:
                 nn.init.normal_(embedding_VD, std=self.width**-0.5, generator=generator)
-                nn.init.zeros_(embedding_VD[PAD])
+                nn.init.zeros_(embedding_VD[self.ids.pad])
         for module in self.modules():
             if module is not self and isinstance(module, Initialised):
                 module.initialise(generator)
+
+    @property
+    def output(self) -> OutputLayer:
+        """The target embedding once more."""
+        return OutputLayer(self.target_embedding_VD)
 
     @property
     def source_embedding_VD(self) -> Tensor:
@@ -98,10 +92,10 @@ class Transformer(nn.Module):
         self, ids_BT: Tensor, embedding_VD: Tensor, positions_BTD: Tensor | None = None
     ) -> Tensor:
         """Embeddings with positions, from 0 on if not given; at pads no position is added."""
-        tokens_BTD = F.embedding(ids_BT, embedding_VD, padding_idx=PAD)
+        tokens_BTD = F.embedding(ids_BT, embedding_VD, padding_idx=self.ids.pad)
         if positions_BTD is None:
             positions_BTD = self._positions(ids_BT.shape[1])
-        positions_BTD = positions_BTD * (ids_BT != PAD).unsqueeze(2)
+        positions_BTD = positions_BTD * (ids_BT != self.ids.pad).unsqueeze(2)
         return torch.add(positions_BTD, tokens_BTD, alpha=math.sqrt(self.width))
 
     def _positions(self, length: int) -> Tensor:
@@ -125,6 +119,20 @@ class Transformer(nn.Module):
             x_BMD = layer(x_BMD, self_mask, is_causal)
         return x_BMD
 
+    def new_source_cache(self) -> SourceCache | None:
+        return SourceCache(len(self.encoder_layers)) if self.encoder == "uni" else None
+
+    def encode_next(self, source_BT: Tensor, cache: SourceCache) -> Tensor:
+        first, width = cache.tokens, cache.tokens + source_BT.shape[1]
+        positions_BT = torch.arange(first, width, device=source_BT.device).unsqueeze(0)
+        positions_BTD = self._positions(width)[positions_BT]
+        x_BTD: Tensor = self.embed(source_BT, self.source_embedding_VD, positions_BTD)
+        mask = None if first + 1 == width else visible_mask(positions_BT + 1, width)
+        caches = cache.layer_caches(positions_BT)
+        for layer, layer_cache in zip(self.encoder_layers, caches, strict=True):
+            x_BTD = layer(x_BTD, mask, False, layer_cache)
+        return x_BTD
+
     def decode(
         self,
         decoder_input_BN: Tensor,
@@ -144,7 +152,7 @@ class Transformer(nn.Module):
         embedded_BND = self.embed_target(decoder_input_BN, cache)
         return self.decode_embedded(embedded_BND, memory_BMD, cross_mask, self_mask, cache)
 
-    def embed_target(self, decoder_input_BN: Tensor, cache: DecoderCache | None) -> Tensor:
+    def embed_target(self, decoder_input_BN: Tensor, cache: DecoderCache | None = None) -> Tensor:
         """The input of the decoder, from the first row on that ``cache`` does not know."""
         positions_BND = None
         if cache is not None:
@@ -185,7 +193,3 @@ class Transformer(nn.Module):
             cast(DecoderLayer, layer).cross_attention.project(memory)
             for layer in self.decoder_layers
         ]
-
-    def logits(self, states: Tensor) -> Tensor:
-        """Scores of all target tokens for states of any shape (…, D)."""
-        return F.linear(states, self.target_embedding_VD)

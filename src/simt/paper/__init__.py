@@ -7,7 +7,6 @@ Snakemake asks for the names at every parse.
 
 import json
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,18 @@ from simt.paper import figures, schematics, settings_table, tables
 from simt.paper.algorithm import decision_rule
 from simt.paper.captions import figure_caption, table_caption
 from simt.paper.comparison import beside_paper
-from simt.paper.material import Material, gather
-from simt.paper.panels import Sheet
-from simt.paper.tabular import Table, as_csv, as_latex, as_markdown
+from simt.paper.figure_data import FigureData, gather
+from simt.paper.latex import as_latex
+from simt.paper.panels import FigureSpec
+from simt.paper.scale import scale
+from simt.paper.style import Face
+from simt.paper.tabular import Table, as_csv, as_markdown
 from simt.params import Params
+from simt.problems import no_such
+from simt.products import CAPTION_FORMAT, FIGURE_FORMATS, TABLE_FORMATS
+from simt.runs import why_left_out
 
-FIGURES: dict[str, Callable[[Material], Sheet]] = {
+FIGURES: dict[str, Callable[[FigureData], FigureSpec]] = {
     "fig01-paradigms": schematics.paradigms,
     "fig02-framework": schematics.framework,
     "fig03-bleu-al": figures.bleu_al,
@@ -36,23 +41,21 @@ FIGURES: dict[str, Callable[[Material], Sheet]] = {
     "fig11-appendix-comet-al": figures.comet_al,
     "fig12-long-short": figures.long_short,
     "fig13-prohibition-alignments": figures.alignments,
+    "scale-bleu": scale,
 }
-TABLES: dict[str, Callable[[Material], Table]] = {
+TABLES: dict[str, Callable[[FigureData], Table]] = {
     "tab01-confidence": tables.confidence,
     "tab02-sizes": tables.sizes,
     "tab03-offline-ability": tables.offline_ability,
     "tab04-settings": settings_table.settings,
-    "tab05-numbers": partial(tables.numbers, which=slice(0, 1)),
-    "tab06-numbers": partial(tables.numbers, which=slice(1, 2)),
-    "tab07-numbers": partial(tables.numbers, which=slice(2, None)),
+    "tab05-numbers": tables.numbers,
+    "tab06-numbers": tables.numbers,
+    "tab07-numbers": tables.numbers,
     "tab08-appendix-numbers": tables.numbers,
     "tab09-length-groups": tables.length_groups,
-    "tab10-beside-paper": lambda material: beside_paper(material, TABLES),
+    "tab10-beside-paper": lambda data: beside_paper(data, TABLES),
     "alg01-decision-rule": decision_rule,
 }
-FIGURE_FORMATS = ("pdf", "svg", "png")
-TABLE_FORMATS = ("tex", "md", "csv")
-CAPTION_FORMAT = "json"  # beside each figure and table: its points and their signatures
 
 # Without dates and versions, the same numbers give the same bytes.
 _METADATA: dict[str, dict[str, None]] = {
@@ -62,62 +65,56 @@ _METADATA: dict[str, dict[str, None]] = {
 }
 
 
-def draw_figure(
-    name: str,
-    params: Params,
-    study_name: str,
-    results: Path,
-    out: Path,
-    with_paper_numbers: bool,
-) -> list[Path]:
-    """The files of a figure, written into the folder ``out``: PDF, SVG, PNG and its caption.
+def data_of(
+    name: str, params: Params, study_name: str, results: Path, with_paper_numbers: bool
+) -> FigureData:
+    """What a figure or table is drawn from.
 
     ``results`` is the folder above points/, runs/ and corpora/. ``with_paper_numbers`` lays the
     paper's own numbers under ours where pair and system match.
     """
-    function = _registered(name, FIGURES, "figure")
-    drawing = params.paper.figures[name]
-    material = gather(params, study_name, drawing, results, with_paper_numbers)
-    sheet = function(material)
-    from simt.paper.canvas import in_style, render
+    drawings = {**params.paper.figures, **params.paper.tables}
+    _registered(name, {**FIGURES, **TABLES})
+    data = gather(params, study_name, drawings[name], results, with_paper_numbers)
+    reason = why_left_out(params, data.study, data.drawing)
+    if reason:
+        raise SimtError(f"{name} is left out of study {study_name}: {reason}")
+    return data
 
+
+def draw_figure(name: str, data: FigureData, out: Path, face: Face = "sans") -> list[Path]:
+    """The files of a figure, written into the folder ``out``: PDF, SVG, PNG and its caption."""
+    from simt.paper.canvas import in_style, picture_facts, render
+
+    spec = _registered(name, FIGURES)(data)
     paths = []
-    with in_style():
-        figure = render(sheet)
+    with in_style(face):
+        figure = render(spec)
         for format_ in FIGURE_FORMATS:
             paths.append(out / f"{name}.{format_}")
             with atomic_file(paths[-1], "wb") as stream:
                 figure.savefig(stream, format=format_, metadata=_METADATA[format_])
-    return [*paths, _write_caption(out, name, figure_caption(name, material, sheet))]
+    caption = {**figure_caption(name, data, spec), "picture": picture_facts(figure)}
+    return [*paths, _write_caption(out, name, caption)]
 
 
-def draw_table(
-    name: str,
-    params: Params,
-    study_name: str,
-    results: Path,
-    out: Path,
-    with_paper_numbers: bool,
-) -> list[Path]:
+def draw_table(name: str, data: FigureData, out: Path) -> list[Path]:
     """The files of a table, written into the folder ``out``: LaTeX, Markdown, CSV, caption."""
-    function = _registered(name, TABLES, "table")
-    drawing = params.paper.tables[name]
-    material = gather(params, study_name, drawing, results, with_paper_numbers)
-    table = function(material)
+    table = _registered(name, TABLES)(data)
     texts = {"tex": as_latex(table, name), "md": as_markdown(table), "csv": as_csv(table)}
     paths = []
     for format_ in TABLE_FORMATS:
         paths.append(out / f"{name}.{format_}")
         with atomic_file(paths[-1]) as stream:
             stream.write(texts[format_])
-    return [*paths, _write_caption(out, name, table_caption(name, material, table))]
+    return [*paths, _write_caption(out, name, table_caption(name, data, table))]
 
 
 def _registered(
-    name: str, functions: Mapping[str, Callable[[Material], Any]], kind: str
-) -> Callable[[Material], Any]:
+    name: str, functions: Mapping[str, Callable[[FigureData], Any]]
+) -> Callable[[FigureData], Any]:
     if name not in functions:
-        raise SimtError(f"there is no {kind} {name!r}; there are {', '.join(functions)}")
+        raise SimtError(no_such("figure or table", name, list(functions)))
     return functions[name]
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simt.paper.panels import Mark
+from simt.scoring.quality import Floats
 from simt.scoring.significance import interpolate
 
 _STEPS = 60
@@ -34,7 +35,7 @@ def seed_band(marks: Sequence[Mark]) -> SeedBand | None:
     Between knob values by straight lines, as in ``simt.scoring.significance``: seeds are compared
     at the same lagging, never at the same knob value.
     """
-    curves = [(_column(some, "x"), _column(some, "y")) for some in by_seed(marks).values()]
+    curves = [seed_curve(some) for some in by_seed(marks).values()]
     first, last = max(x[0, 0] for x, _ in curves), min(x[0, -1] for x, _ in curves)
     if last <= first:
         return None
@@ -48,8 +49,10 @@ def seed_band(marks: Sequence[Mark]) -> SeedBand | None:
     )
 
 
-def _column(
-    marks: Sequence[Mark], name: str
-) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
-    """One coordinate of a seed's marks as a row."""
-    return np.array([[getattr(mark, name).value for mark in marks]], dtype=np.float64)
+def seed_curve(marks: Sequence[Mark]) -> tuple[Floats, Floats]:
+    """Latencies and scores of one seed, each as a row."""
+    x, y = (
+        np.array([[getattr(mark, name).value for mark in marks]], dtype=np.float64)
+        for name in ("x", "y")
+    )
+    return x, y

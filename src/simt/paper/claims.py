@@ -1,9 +1,9 @@
-"""The paper's claims, as data in reference/claims.yaml, and what a study says to each.
+"""The paper's claims, as data in reference/claims.yaml, and what a study says about each.
 
-A claim has tests, a test gives numbers. A number stands for the claim if its 95 % interval lies in
-the expected range, and against it if the interval lies outside even when widened for how many
-numbers there are (Bonferroni): with fifty of them, some would be outside by chance. The claim
-holds if every number stands for it, and does not hold if one stands against it.
+A claim has tests, a test gives numbers. A number supports the claim if its interval lies in the
+expected range, and contradicts it if the interval lies outside. The claim holds if every number
+supports it, and does not hold if one contradicts it. The intervals are of all numbers of a claim
+together: with fifty intervals of 95 % each, some would lie outside by chance.
 """
 
 from collections.abc import Sequence
@@ -15,22 +15,30 @@ from typing import NamedTuple
 import yaml
 
 from simt.errors import SimtError
+from simt.paper.claims_report import (
+    ClaimsReport,
+    Outcome,
+    Result,
+    Support,
+    Verdict,
+    counted,
+    wording,
+)
 from simt.paper.evidence import SCORE_LABELS, Evidence, NotMeasuredError
 from simt.paper.measurements import MEASUREMENTS, RESAMPLES, ClaimTest, Estimate
-from simt.paper.verdicts import Finding, Ledger, Stand, Verdict
+from simt.paper.power import POWER, what_would_decide
 from simt.params import Params, Role
-from simt.scoring.significance import Difference, summarise
+from simt.scoring.significance import SEEDS_OF_A_METHOD, Interval, joint_intervals
 from simt.settings import Settings
 
 CLAIMS_FILE = Path(__file__).with_name("reference") / "claims.yaml"
-_LEVEL = 0.95
 _SHOWN_REASONS = 3
 
 
 class Claim(Settings):
     """Something that the paper says, where, about which pairs, and how it is tested.
 
-    Without a test, ``untested`` says why there can be none: the claim stays in the ledger.
+    Without a test, ``untested`` says why there can be none: the claim stays in the report.
     """
 
     claim: str
@@ -48,14 +56,34 @@ def load_claims() -> tuple[Claim, ...]:
     return tuple(Claim.of(entry) for entry in entries)
 
 
-def judge_claims(params: Params, study_name: str, results: Path) -> Ledger:
+def judge_claims(params: Params, study_name: str, results: Path) -> ClaimsReport:
     """The verdict on every claim, from the points below the folder ``results``."""
     if study_name not in params.studies:
         known = ", ".join(params.studies)
         raise SimtError(f"params.yaml has no study {study_name!r}; there are {known}")
     evidence = Evidence(params, study_name, results)
     verdicts = tuple(judge(claim, evidence) for claim in load_claims())
-    return Ledger(study_name, params.fidelity, len(evidence.study.seeds), verdicts)
+    seeds = len(evidence.study.seeds)
+    return ClaimsReport(study_name, params.fidelity, seeds, explained(seeds), verdicts)
+
+
+def explained(seeds: int) -> str:
+    """What the intervals are and how they decide, for whoever reads a verdict."""
+    is_of_method = seeds >= SEEDS_OF_A_METHOD
+    drawn = f"the sentences and the {seeds} seeds" if is_of_method else "the sentences"
+    of_what = (
+        "" if is_of_method else f" With {counted(seeds, 'seed')}, a verdict is about "
+        f"{'this training' if seeds == 1 else 'these trainings'} of each system, not about its "
+        "method: another seed may say otherwise."
+    )  # fmt: skip
+    return (
+        f"[ , ] is the interval that decides: of {RESAMPLES:,} resamples of {drawn}, 95 % have all "
+        "numbers of a claim within their intervals at once. A claim holds if every interval lies "
+        "in the expected range; it does not hold if one lies wholly outside; otherwise there are "
+        "not enough data to tell. The number shown is the one that supports the claim least. What "
+        "would decide an undecided claim is computed for the number as it was found, to be seen "
+        f"in {100 * POWER:.0f} % of repetitions.{of_what}"
+    )
 
 
 class Measured(NamedTuple):
@@ -68,14 +96,17 @@ class Measured(NamedTuple):
 def judge(claim: Claim, evidence: Evidence) -> Verdict:
     """The verdict on one claim."""
     measured = _measure(claim, evidence)
-    return verdict_of(claim, measured, _how(claim, evidence))
+    return verdict_of(claim, measured, _how(claim), len(evidence.study.seeds))
 
 
 def _measure(claim: Claim, evidence: Evidence) -> Measured:
     measured = Measured([], [claim.untested] if claim.untested else [])
+    pairs = evidence.pairs(claim.pairs)
+    if not pairs:
+        measured.lacking.append(f"study {evidence.study_name} has no {claim.pairs} pair")
     for test in claim.tests:
         measurement = MEASUREMENTS[test.measurement]
-        for pair in evidence.pairs(claim.pairs):
+        for pair in pairs:
             try:
                 comparisons = measurement.comparisons(evidence, pair, test)
             except NotMeasuredError as error:
@@ -90,18 +121,14 @@ def _measure(claim: Claim, evidence: Evidence) -> Measured:
     return measured
 
 
-def _how(claim: Claim, evidence: Evidence) -> str:
+def _how(claim: Claim) -> str:
     """How the numbers of a claim come about, in words."""
-    if not claim.tests:
-        return "not measured"
     tests = dict.fromkeys(
         f"{SCORE_LABELS[test.score]} {MEASUREMENTS[test.measurement].says}"
         f"{_limits(test)}, expected {test.expected}"
         for test in claim.tests
     )
-    seeds = len(evidence.study.seeds)
-    drawn = "sentences of 1 seed" if seeds == 1 else f"sentences and {seeds} seeds"
-    return f"{'; '.join(tests)}; {RESAMPLES:,} resamples of {drawn}, 95 % intervals"
+    return "; ".join(tests) or "not measured"
 
 
 def _limits(test: ClaimTest) -> str:
@@ -111,47 +138,72 @@ def _limits(test: ClaimTest) -> str:
 # --- from numbers to a verdict ------------------------------------------------------------------
 
 
-def verdict_of(claim: Claim, measured: Measured, how: str) -> Verdict:
-    """What the numbers of a claim say together; the one that decides comes first."""
-    widened = 1 - (1 - _LEVEL) / max(1, len(measured.numbers))
-    judged = [_finding(test, number, widened) for test, number in measured.numbers]
-    findings = [finding for _, finding in sorted(judged, key=lambda one: one[0])]
-    against = [finding for finding in findings if finding.stands == "against"]
-    still_open = [finding for finding in findings if finding.stands == "open"]
-    common = (claim.claim, claim.sentence, claim.where, how)
-    total = f"{len(findings)} number{'s' if len(findings) != 1 else ''}"
-    if against:
-        reason = f"{len(against)} of {total} against it"
-        return Verdict(*common, "does not hold", reason, tuple(findings))
-    if still_open or measured.lacking or not findings:
-        reasons = [f"{len(still_open)} of {total} undecided"] if still_open else []
-        reasons += _shortened(measured.lacking)
-        return Verdict(*common, "not enough data", "; ".join(reasons), tuple(findings))
-    return Verdict(*common, "holds", f"{total}, as expected", tuple(findings))
+def verdict_of(claim: Claim, measured: Measured, how: str, seeds: int) -> Verdict:
+    """What the numbers of a claim say together; the one that decides comes first.
+
+    ``seeds`` are those of the study; a system may have been trained with fewer.
+    """
+    numbers = [number.resampled for _, number in measured.numbers]
+    intervals = joint_intervals(numbers) if numbers else []
+    fewest = min([seeds, *(number.seeds for _, number in measured.numbers)])
+    judged = [
+        _result(test, number, interval)
+        for (test, number), interval in zip(measured.numbers, intervals, strict=True)
+    ]
+    results = tuple(result for _, result in sorted(judged, key=lambda one: one[0]))
+    outcome, reason = _outcome(results, measured.lacking)
+    return Verdict(
+        claim.claim, claim.sentence, claim.where, how,
+        outcome, wording(outcome, fewest), reason, results,
+    )  # fmt: skip
 
 
-def _finding(
-    test: ClaimTest, number: Estimate, widened: float
-) -> tuple[tuple[int, float], Finding]:
-    """A number with what it says, after a key that puts the worst one first."""
-    usual = summarise(None, number.observed, number.resampled, _LEVEL)
-    wide = summarise(None, number.observed, number.resampled, widened)
+def _outcome(results: Sequence[Result], lacking: Sequence[str]) -> tuple[Outcome, str]:
+    """The verdict by all numbers, and why."""
+    supports = [result.supports for result in results]
+    of_all = f"of {len(results)} intervals"
+    if contradicting := supports.count("no"):
+        return "does not hold", f"{contradicting} {of_all} wholly outside the expected range"
+    if results and not lacking and "undecided" not in supports:
+        return "holds", f"{len(results)} {of_all} within the expected range"
+    partly = f"{supports.count('undecided')} {of_all} partly outside the expected range"
+    reasons = [partly] if "undecided" in supports else []
+    return "not enough data", "; ".join(reasons + _shortened(lacking))
+
+
+def _result(
+    test: ClaimTest, number: Estimate, interval: Interval
+) -> tuple[tuple[int, float], Result]:
+    """A number with what it says and why, after a key that puts the worst one first."""
     above = -inf if test.above is None else test.above
     below = inf if test.below is None else test.below
-    stands = _stand(usual, wide, above, below)
-    finding = Finding(
-        number.what, usual.difference, usual.low, usual.high, usual.p_value, test.expected, stands,
-        test.paper,
+    supports, why = _support(interval, above, below)
+    to_decide = ""
+    if supports == "undecided":
+        sentences, seeds = counted(number.sentences, "sentence"), counted(number.seeds, "seed")
+        why += f": {sentences} and {seeds} cannot tell"
+        nearest = min((above, below), key=lambda bound: abs(bound - number.observed))
+        to_decide = what_would_decide(number, interval, nearest)
+    result = Result(
+        number.what, number.observed, interval.low, interval.high, test.expected, supports, why,
+        to_decide, test.paper,
     )  # fmt: skip
-    order: Sequence[Stand] = ("against", "open", "for")
-    room = min(usual.low - above, below - usual.high)
-    return (order.index(stands), room), finding
+    order: Sequence[Support] = ("no", "undecided", "yes")
+    margin = min(interval.low - above, below - interval.high)
+    return (order.index(supports), margin), result
 
 
-def _stand(usual: Difference, wide: Difference, above: float, below: float) -> Stand:
-    if above < usual.low and usual.high < below:
-        return "for"
-    return "against" if wide.high < above or wide.low > below else "open"
+def _support(interval: Interval, above: float, below: float) -> tuple[Support, str]:
+    """Whether an interval lies in the range from ``above`` to ``below``, and how one sees that."""
+    low, high = interval
+    if high < above:
+        return "no", f"all of the interval is below {above:g}"
+    if low > below:
+        return "no", f"all of the interval is above {below:g}"
+    if above < low and high < below:
+        return "yes", "all of the interval is in this range"
+    bounds = [f"{bound:g}" for bound in (above, below) if low <= bound <= high]
+    return "undecided", f"the interval contains {' and '.join(bounds)}"
 
 
 def _shortened(reasons: Sequence[str]) -> list[str]:

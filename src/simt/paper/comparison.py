@@ -6,18 +6,17 @@ lagging, by straight lines between our points.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import pairwise
 from statistics import fmean
 
+from simt.curve import interpolated
+from simt.paper.figure_data import FigureData, KnobName, gather
 from simt.paper.figures import MAXIMAL_KNOB
-from simt.paper.material import KnobName, Material, gather
-from simt.paper.reference import ANALYSIS_PAIR, PAPER_PAIRS, paper_number
+from simt.paper.reference import ANALYSIS_PAIR, paper_number
 from simt.paper.rows import Gap, Place
-from simt.paper.style import label_of
-from simt.paper.tabular import Block, Cell, Column, Measured, Table, cell_text
+from simt.paper.tabular import Block, Cell, Column, Measured, Table, TableRow, cell_text
 from simt.runs import Run
+from simt.systems import label_of
 
-Line = tuple[Cell, ...]
 _COLUMNS = (
     Column("table", "Table"),
     Column("row", "Row"),
@@ -29,42 +28,38 @@ _COLUMNS = (
 )
 
 
-def beside_paper(material: Material, tables: Mapping[str, Callable[[Material], Table]]) -> Table:
+def beside_paper(data: FigureData, tables: Mapping[str, Callable[[FigureData], Table]]) -> Table:
     """All numbers of the paper for which the study has a run, from the tables that hold them."""
-    groups: dict[str, list[tuple[Line, ...]]] = {}
-    for name in material.drawing.also:
-        drawing = material.params.paper.tables[name]
-        own = gather(material.params, material.study_name, drawing, material.results, True)
+    groups: dict[str, list[tuple[TableRow, ...]]] = {}
+    for name in data.drawing.also:
+        drawing = data.params.paper.tables[name]
+        own = gather(data.params, data.study_name, drawing, data.results, True)
         table = tables[name](own)
         for block in table.blocks:
             lines = tuple(_compared(name, table, block))
             if lines:
                 groups.setdefault(block.pair, []).append(lines)
-    if ANALYSIS_PAIR in material.pairs:
-        groups.setdefault(ANALYSIS_PAIR, []).append((_maximal_lagging(material),))
-    blocks = [Block(pair, material.direction(pair), tuple(found)) for pair, found in groups.items()]
-    return Table(material.drawing.title, _COLUMNS, tuple(blocks) or (_nothing(material),))
+    if ANALYSIS_PAIR in data.pairs:
+        groups.setdefault(ANALYSIS_PAIR, []).append((_maximal_lagging(data),))
+    blocks = [Block(pair, data.direction(pair), tuple(found)) for pair, found in groups.items()]
+    return Table(data.drawing.title, _COLUMNS, tuple(blocks))
 
 
-def _maximal_lagging(material: Material) -> Line:
+def _maximal_lagging(data: FigureData) -> TableRow:
     """The one lagging that the paper prints in its text on λ."""
     variant = "bi-w1.0"
-    runs = [Run(ANALYSIS_PAIR, "sm2", variant, seed) for seed in material.study.seeds]
+    seeds = data.study.seeds_of("sm2", variant)
+    runs = [Run(ANALYSIS_PAIR, "sm2", variant, seed) for seed in seeds]
     places = [Place(run, "test", MAXIMAL_KNOB) for run in runs]
-    found = [material.rows.look_up(place, "al_token") for place in places]
+    found = [data.rows.look_up(place, "al_token") for place in places]
     ours = [number.value for number in found if not isinstance(number, Gap)]
     theirs = paper_number("max_al", "lambda=1.0", "al_at_gamma_0.99")
-    knob = material.knob_name(places[0])
+    knob = data.knob_name(places[0])
     label = label_of(f"sm2/{variant}")
     return _line("fig09-lambda", label, knob, "AL", fmean(ours) if ours else None, theirs, 1.0)
 
 
-def _nothing(material: Material) -> Block:
-    pairs = ", ".join(PAPER_PAIRS)
-    return Block("", "", (), (f"no pair of study {material.study_name} is the paper's: {pairs}",))
-
-
-def _compared(name: str, table: Table, block: Block) -> Iterator[Line]:
+def _compared(name: str, table: Table, block: Block) -> Iterator[TableRow]:
     """A line for each number of the paper in a block."""
     places = {column.key: place for place, column in enumerate(table.columns)}
     for row in block.rows:
@@ -81,8 +76,8 @@ def _compared(name: str, table: Table, block: Block) -> Iterator[Line]:
 
 
 def _at_their_latency(
-    name: str, block: Block, row: Line, places: Mapping[str, int]
-) -> Iterator[Line]:
+    name: str, block: Block, row: TableRow, places: Mapping[str, int]
+) -> Iterator[TableRow]:
     """Our BLEU where we lag as much as the paper does."""
     latency = next((key for key in places if key in ("al_token", "al_word")), "")
     if f"paper_{latency}" not in places or "paper_bleu" not in places:
@@ -101,22 +96,15 @@ def _at_their_latency(
     yield _line(name, row[0], row[places["knob"]], score, interpolated(points, at), theirs, 1.0)
 
 
-def interpolated(points: list[tuple[float, float]], at: float) -> float | None:
-    """The y at a place between two points; None beyond the last one."""
-    for (x, y), (next_x, next_y) in pairwise(points):
-        if x <= at <= next_x and x < next_x:
-            return y + (next_y - y) * (at - x) / (next_x - x)
-    return None
-
-
 def _line(
     name: str, row: Cell, knob: Cell, score: str, ours: float | None, theirs: float, scale: float
-) -> Line:
+) -> TableRow:
     setting = str(knob) if isinstance(knob, KnobName) else ""
     difference = None if ours is None else (ours - theirs) * scale
     scaled = None if ours is None else ours * scale
     label = cell_text(row, _COLUMNS[1])
-    return (name.split("-")[0], label, setting, score, scaled, theirs * scale, difference)
+    kind = "Figure" if name.startswith("fig") else "Table"
+    return (f"{kind} {int(name[3:5])}", label, setting, score, scaled, theirs * scale, difference)
 
 
 def _value(cell: Cell) -> float | None:

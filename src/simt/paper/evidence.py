@@ -5,44 +5,45 @@ value behind it, ``sm2/bi@full``, it is a level: the same at every latency, as a
 always is. ``*`` stands for anything: ``sm2/bi-w*`` are those that the study runs.
 """
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from simt.errors import SimtError
-from simt.instances import INSTANCES_FILE, Instance, read_groups
-from simt.paper.material import system_key
-from simt.paper.rows import ALL, read_json
-from simt.paper.style import label_of
+from simt.paper.rows import ALL, COMET_OF_THE_PAPER, read_json
 from simt.params import Knob, Params, Role, Study
-from simt.runs import EvaluationSplit, Point, Run, study_runs
-from simt.scoring.alignment import alignment_counts, read_links
-from simt.scoring.confidence import SUMS_FILE, correlation_of
-from simt.scoring.latency import sentence_latencies
-from simt.scoring.lengths import length_groups, sentence_lengths
-from simt.scoring.quality import Floats
-from simt.scoring.significance import Curve, KnobStatistics, PairedReader, System
+from simt.products import SENTENCES_FILE, SUMS_FILE
+from simt.runs import Point, Run, study_runs
+from simt.scoring.confidence import SUMS_SCORES
+from simt.scoring.sentences import SentenceStatistics, read_sentences
+from simt.scoring.significance import Curve, KnobStatistics, System, curve_points
+from simt.settings import EvaluationSplit
+from simt.systems import label_of, system_key
 
-ScoreName = Literal["bleu", "al", "sa", "confidence_pearson", "confidence_spearman"]
+ScoreName = Literal[
+    "bleu", "al", "comet", "sa", "confidence_pearson", "confidence_spearman", "confidence_kendall"
+]
 Group = Literal["all", "long", "short"]
 SPLITS: dict[ScoreName, EvaluationSplit] = {
     "bleu": "test",
     "al": "test",
+    "comet": "test",
     "sa": "aligned",
     "confidence_pearson": "valid",
     "confidence_spearman": "valid",
+    "confidence_kendall": "valid",
 }
 SCORE_LABELS: dict[ScoreName, str] = {
     "bleu": "BLEU",
     "al": "AL",
+    "comet": "COMET",
     "sa": "satisfied alignments in %",
     "confidence_pearson": "Pearson's r",
     "confidence_spearman": "Spearman's ρ",
+    "confidence_kendall": "Kendall's τ",
 }
 _FAR = 1e6  # a level reaches from here to there
 
@@ -54,10 +55,11 @@ class NotMeasuredError(SimtError):
 
 
 class SystemName(NamedTuple):
-    """A system, and the knob value of a level."""
+    """A system or one of its variants, the knob value of a level, and the seed if it is one."""
 
     key: str
     knob: Knob | None = None
+    seed: int | None = None
 
     @classmethod
     def parse(cls, text: str) -> "SystemName":
@@ -79,10 +81,8 @@ class Evidence:
     params: Params
     study_name: str
     results: Path
-    _read: dict[tuple[Run, EvaluationSplit], dict[tuple[ScoreName, str], Knobs]] = field(
-        default_factory=dict
-    )
-    _readers: dict[str, PairedReader] = field(default_factory=dict)
+    _files: dict[Point, SentenceStatistics] = field(default_factory=dict)
+    _knobs: dict[tuple[Run, ScoreName, Group], Knobs] = field(default_factory=dict)
 
     @property
     def study(self) -> Study:
@@ -109,16 +109,23 @@ class Evidence:
         return [SystemName(key, wanted.knob) for key in found]
 
     def system(self, pair: str, name: SystemName, score: ScoreName, group: Group = "all") -> System:
-        """Every seed of a system, sentence by sentence."""
+        """Every seed of a system, sentence by sentence: those that all its runs have."""
         runs = [
             run
             for run in study_runs(self.study)
-            if run.pair == pair and system_key(run.method, run.variant) == name.key
+            if run.pair == pair
+            and name.key in (system_key(run.method, run.variant), f"{run.method}/{run.variant}")
         ]
+        shared = (set(self.study.seeds_of(run.method, run.variant)) for run in runs)
+        seeds = sorted(set(self.study.seeds).intersection(*shared))
         return [
             self._curve([run for run in runs if run.seed == seed], name, score, group)
-            for seed in self.study.seeds
+            for seed in (seeds if name.seed is None else [name.seed])
         ]
+
+    def best_bleu(self, pair: str, name: SystemName) -> float:
+        """The highest BLEU that a system has at some knob value, with some seed."""
+        return max(float(curve_points(curve)[1].max()) for curve in self.system(pair, name, "bleu"))
 
     def _curve(self, runs: list[Run], name: SystemName, score: ScoreName, group: Group) -> Curve:
         """One seed: all knob values of its runs, or one knob value as a level."""
@@ -126,7 +133,7 @@ class Evidence:
         knobs = [
             (knob, statistics)
             for run in runs
-            for knob, statistics in self._statistics(run, split)[score, group].items()
+            for knob, statistics in self._statistics(run, score, group).items()
         ]
         if name.knob is None and split != "valid":
             return [statistics for knob, statistics in knobs if knob != "full"]
@@ -135,28 +142,52 @@ class Evidence:
             raise NotMeasuredError(f"{name} was not decoded on {runs[0].pair}")
         return level(chosen[0])
 
-    def _statistics(
-        self, run: Run, split: EvaluationSplit
-    ) -> Mapping[tuple[ScoreName, str], Knobs]:
-        if (run, split) not in self._read:
-            self._read[run, split] = _READERS[split](self, run)
-        return self._read[run, split]
+    def _statistics(self, run: Run, score: ScoreName, group: Group) -> Knobs:
+        key = (run, score, group)
+        if key not in self._knobs:
+            is_confidence = SPLITS[score] == "valid"
+            self._knobs[key] = (
+                _of_confidence(self.folder(run, "valid"), run, score)
+                if is_confidence
+                else self._of_sentences(run, score, group)
+            )
+        return self._knobs[key]
+
+    def _of_sentences(self, run: Run, score: ScoreName, group: Group) -> Knobs:
+        statistics = self._sentences(Point(run, SPLITS[score]))
+        column = _column(score, statistics)
+        if column is None:
+            raise NotMeasuredError(f"{run} has no {SCORE_LABELS[score]} of its sentences")
+        return statistics.knob_statistics(column, None if group == ALL else group)
+
+    def _sentences(self, point: Point) -> SentenceStatistics:
+        """The statistics of a point; all points of a pair must be of the same sentences."""
+        if point not in self._files:
+            if point.split == "aligned" and self.params.splits(point.run.pair).aligned is None:
+                raise NotMeasuredError(f"{point.run.pair} has no gold alignments")
+            path = self.folder(point.run, point.split) / SENTENCES_FILE
+            if not path.exists():
+                raise NotMeasuredError(f"{point.run} was not scored on {point.split}")
+            self._files[point] = read_sentences(path)
+            self._check_same(point, self._files[point])
+        return self._files[point]
+
+    def _check_same(self, point: Point, own: SentenceStatistics) -> None:
+        alike = (
+            other
+            for other in self._files
+            if (other.run.pair, other.split) == (point.run.pair, point.split)
+        )
+        first = self._files[next(alike)]
+        if (own.sentences, own.references) != (first.sentences, first.references):
+            raise SimtError(
+                f"{self.folder(point.run, point.split)} is of other sentences or references than "
+                "the other systems: systems can be compared only on the same; decode it again"
+            )
 
     def folder(self, run: Run, split: EvaluationSplit) -> Path:
         """Where a point of the study lies."""
         return self.results / "points" / str(Point(run, split))
-
-    def instances(self, run: Run, split: EvaluationSplit) -> dict[Knob | None, list[Instance]]:
-        """The decoded sentences of a point."""
-        path = self.folder(run, split) / INSTANCES_FILE
-        if not path.exists():
-            raise NotMeasuredError(f"{run} was not decoded on {split}")
-        return read_groups(path)
-
-    def reader(self, pair: str) -> PairedReader:
-        """The one reader of a pair: it sees to it that all translate the same sentences."""
-        settings = self.params.scoring
-        return self._readers.setdefault(pair, PairedReader(settings.latency, settings.bleu_text))
 
 
 def level(statistics: KnobStatistics) -> Curve:
@@ -168,67 +199,23 @@ def level(statistics: KnobStatistics) -> Curve:
     ]
 
 
-# --- what each split gives ----------------------------------------------------------------------
+# --- what is read ---------------------------------------------------------------------------------
 
 
-def _of_test(evidence: Evidence, run: Run) -> dict[tuple[ScoreName, str], Knobs]:
-    """BLEU and lagging of all sentences, of the long and of the short ones."""
-    groups = evidence.instances(run, "test")
-    unit = evidence.params.scoring.length_unit
-    halves = length_groups(sentence_lengths(next(iter(groups.values())), unit))
-    rows = {"long": halves.long, "short": halves.short}
-    found: dict[tuple[ScoreName, str], Knobs] = {}
-    for knob, instances in groups.items():
-        whole = evidence.reader(run.pair).read(instances)
-        for group, places in {ALL: list(range(len(instances))), **rows}.items():
-            counts, latencies = whole.counts[places], whole.latencies[places]
-            found.setdefault(("bleu", group), {})[knob] = KnobStatistics(counts, latencies)
-            lags = np.stack([np.nan_to_num(latencies), ~np.isnan(latencies)], axis=1)
-            found.setdefault(("al", group), {})[knob] = KnobStatistics(lags, latencies, ratio_of)
-    return found
+def _column(score: ScoreName, statistics: SentenceStatistics) -> str | None:
+    """Under which name the sentences of a point have a score; None if they have none."""
+    names = statistics.score_names()
+    wanted = {"bleu": "bleu", "al": statistics.main_latency, "sa": "sa_word"}
+    if score != "comet":
+        return wanted[score] if wanted[score] in names else None
+    models = sorted(name for name in names if name.startswith("comet:"))
+    return COMET_OF_THE_PAPER if COMET_OF_THE_PAPER in models else next(iter(models), None)
 
 
-def _of_aligned(evidence: Evidence, run: Run) -> dict[tuple[ScoreName, str], Knobs]:
-    """Satisfied alignments and lagging, with the reference forced."""
-    if evidence.params.splits(run.pair).aligned is None:
-        raise NotMeasuredError(f"{run.pair} has no gold alignments")
-    groups = evidence.instances(run, "aligned")
-    links = read_links(evidence.results / "corpora" / run.pair / "text" / "aligned.talp")
-    mode = evidence.params.scoring.latency
-    knobs: Knobs = {}
-    for knob, instances in groups.items():
-        latencies = np.array(sentence_latencies(instances, mode), np.float64)
-        knobs[knob] = KnobStatistics(alignment_counts(instances, links), latencies, percentage_of)
-    return {("sa", ALL): knobs}
-
-
-def _of_valid(evidence: Evidence, run: Run) -> dict[tuple[ScoreName, str], Knobs]:
-    """What correlations of confidence and correctness are computed from."""
-    path = evidence.folder(run, "valid") / SUMS_FILE
-    sums = read_json(path)
-    if sums is None:
-        raise NotMeasuredError(f"{run} has no confidences of every state")
-    found: dict[tuple[ScoreName, str], Knobs] = {}
-    names: tuple[ScoreName, ...] = ("confidence_pearson", "confidence_spearman")
-    for name in names:
-        rows = np.array(sums[name], np.float64)
-        found[name, ALL] = {None: KnobStatistics(rows, np.zeros(len(rows)), correlation_of)}
-    return found
-
-
-_READERS: dict[EvaluationSplit, Callable[[Evidence, Run], dict[tuple[ScoreName, str], Knobs]]] = {
-    "test": _of_test,
-    "aligned": _of_aligned,
-    "valid": _of_valid,
-}
-
-
-def ratio_of(sums: npt.NDArray[Any]) -> Floats:
-    """The first column over the second, for each row; not a number where that is 0."""
-    part, whole = np.atleast_2d(sums).astype(np.float64).T
-    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
-
-
-def percentage_of(sums: npt.NDArray[Any]) -> Floats:
-    """The same in %."""
-    return 100 * ratio_of(sums)
+def _of_confidence(folder: Path, run: Run, score: ScoreName) -> Knobs:
+    """What a correlation of confidence and correctness is computed from."""
+    sums = read_json(folder / SUMS_FILE)
+    if sums is None or score not in sums:
+        raise NotMeasuredError(f"{run} has no {SCORE_LABELS[score]} of confidence and correctness")
+    rows = np.array(sums[score], np.float64)
+    return {None: KnobStatistics(rows, np.zeros(len(rows)), SUMS_SCORES[score])}

@@ -1,19 +1,32 @@
-"""The paper's data figures, one function each: from material to panels.
+"""The paper's data figures, one function each: from data to panels.
 
-Nothing is computed here: a figure chooses rows, names and looks.
+Nothing is computed here: a figure chooses rows, names and styles.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from simt.paper.material import Material, System, is_full, is_simultaneous
-from simt.paper.panels import Axis, Curve, Mark, Panel, Sheet, Shown, Trace, collect, shown
+from simt.paper.figure_data import FigureData, System, is_full, is_simultaneous
+from simt.paper.frames import framed, with_same_limits
+from simt.paper.panels import (
+    Axis,
+    Curve,
+    FigureSpec,
+    Mark,
+    Panel,
+    ReferenceLine,
+    Shown,
+    collect,
+    shown,
+)
 from simt.paper.reference import ANALYSIS_PAIR, paper_number, paper_points
-from simt.paper.rows import Number, model_of
+from simt.paper.rows import Number, estimate_name
 from simt.paper.schematics import search_space
-from simt.paper.style import ORACLE, PAPER, SHIFTED_ORACLE, label_of, look_of, weight_look
+from simt.paper.style import ORACLE, PAPER, style_of, weight_style
 from simt.params import Knob, Variant
+from simt.settings import TOY_ESTIMATOR
+from simt.systems import label_of
 
 MAXIMAL_KNOB = 0.99  # the γ at which the paper reads off the maximal lagging
 BLEU = Axis("bleu", "SacreBLEU")
@@ -23,64 +36,64 @@ _ROOM = 1.3  # how far SM² may lag behind the slowest other system before the a
 # --- quality against latency --------------------------------------------------------------------
 
 
-def bleu_al(material: Material) -> Sheet:
+def bleu_al(data: FigureData) -> FigureSpec:
     """Figures 3 and 10: BLEU against average lagging, a panel for each pair."""
-    return Sheet(tuple(_all_systems(material, pair, BLEU) for pair in material.pairs))
+    return FigureSpec(tuple(_all_systems(data, pair, BLEU) for pair in data.pairs))
 
 
-def comet_al(material: Material) -> Sheet:
-    """Figures 4 and 11: COMET against average lagging, a panel for each pair."""
-    comets = {pair: material.rows.comet(pair) for pair in material.pairs}
-    return Sheet(
-        tuple(
-            _all_systems(material, pair, Axis(metric, f"COMET ({model_of(metric)})"))
-            for pair, metric in comets.items()
-        )
+def comet_al(data: FigureData) -> FigureSpec:
+    """Figures 4 and 11: estimated quality against average lagging, a panel for each pair."""
+    return FigureSpec(
+        tuple(_all_systems(data, pair, _estimate(data.rows.comet(pair))) for pair in data.pairs)
     )
 
 
-def prohibition(material: Material) -> Sheet:
+def _estimate(metric: str) -> Axis:
+    """The axis of what is COMET in the paper; a study may have an estimator of its own."""
+    is_own = metric == f"comet:{TOY_ESTIMATOR}"
+    return Axis(metric, estimate_name(metric) + (" (trained here)" if is_own else ""))
+
+
+def prohibition(data: FigureData) -> FigureSpec:
     """Figure 6: (a, b) which states are learned from, (c) SM² on all states and on a band."""
     panels = tuple(
-        _panel(material, pair, map(shown, material.systems(pair, "sm2")), BLEU, "(c) ")
-        for pair in material.pairs
+        _panel(data, pair, map(shown, data.systems(pair, "sm2")), BLEU, "(c) ")
+        for pair in data.pairs
     )
-    return Sheet(
-        panels, tuple(one for pair in material.pairs for one in search_space(material, pair))
-    )
+    return FigureSpec(panels, tuple(one for pair in data.pairs for one in search_space(data, pair)))
 
 
-def offline_models(material: Material) -> Sheet:
+def offline_models(data: FigureData) -> FigureSpec:
     """Figure 7: SM² from an offline model (a) among other systems, (b) by size."""
     panels = []
-    for pair in material.pairs:
-        systems = material.systems(pair)
-        alike = [one for one in systems if _recipe(material, one).size == "base"]
-        tuned = [one for one in systems if _is_of_sizes(material, pair, one)]
+    for pair in data.pairs:
+        systems = data.systems(pair)
+        alike = [one for one in systems if _recipe(data, one).size == "base"]
+        tuned = [one for one in systems if _is_of_sizes(data, pair, one)]
         for letter, some in (("(a) ", alike), ("(b) ", tuned)):
             simultaneous = [shown(one) for one in some if one.method != "offline"]
             offline = [one for one in some if one.method == "offline"]
-            panels.append(_panel(material, pair, simultaneous, BLEU, letter, offline))
-    return Sheet(tuple(panels))
+            panel = _panel(data, pair, simultaneous, BLEU, letter, offline)
+            panels.append(replace(panel, has_named_levels=True))
+    return FigureSpec(tuple(panels))
 
 
-def ablations(material: Material) -> Sheet:
+def ablations(data: FigureData) -> FigureSpec:
     """Figure 8: SM² without its offline loss, and without the offline model's hints."""
-    return Sheet(
+    return FigureSpec(
         tuple(
-            _panel(material, pair, map(shown, material.systems(pair, "sm2")), BLEU)
-            for pair in material.pairs
+            _panel(data, pair, map(shown, data.systems(pair, "sm2")), BLEU) for pair in data.pairs
         )
     )
 
 
-def _all_systems(material: Material, pair: str, quality: Axis) -> Panel:
-    systems = material.systems(pair, other_than="offline")
-    return _panel(material, pair, map(shown, systems), quality)
+def _all_systems(data: FigureData, pair: str, quality: Axis) -> Panel:
+    systems = data.systems(pair, other_than="offline")
+    return _panel(data, pair, map(shown, systems), quality)
 
 
 def _panel(
-    material: Material,
+    data: FigureData,
     pair: str,
     wanted: Iterable[Shown],
     quality: Axis,
@@ -90,20 +103,20 @@ def _panel(
     """Quality of some systems against their lagging, with lines for offline ones: all, or some."""
     wanted = list(wanted)
     if offline is None:
-        offline = material.systems(pair, "offline")
-    axes = (_lagging(material.rows.main_latency), quality)
-    curves = collect(material, pair, wanted, axes, is_simultaneous)
-    levels = collect(material, pair, map(shown, offline), axes, is_full)
+        offline = data.systems(pair, "offline")
+    axes = (_lagging(data.rows.main_latency), quality)
+    curves = collect(data, pair, wanted, axes, is_simultaneous)
+    levels = collect(data, pair, map(shown, offline), axes, is_full)
     panel = Panel(
-        title=letter + material.direction(pair),
+        title=letter + data.direction(pair),
         x=axes[0],
         y=axes[1],
         curves=curves.curves,
         levels=levels.curves,
         missing=curves.missing + levels.missing,
-        traces=_paper_traces(material, pair, [one.system for one in wanted], axes),
+        reference_lines=_paper_lines(data, pair, [one.system for one in wanted], axes),
     )
-    return _cut(material, panel)
+    return _cut(data, panel)
 
 
 def _lagging(metric: str) -> Axis:
@@ -112,20 +125,20 @@ def _lagging(metric: str) -> Axis:
     return Axis(metric, f"{name.upper().replace('_', ' ')} ({unit}s)")
 
 
-def _recipe(material: Material, system: System) -> Variant:
-    return material.params.methods[system.method].variants[system.variants[0]]
+def _recipe(data: FigureData, system: System) -> Variant:
+    return data.params.methods[system.method].variants[system.variants[0]]
 
 
-def _is_of_sizes(material: Material, pair: str, system: System) -> bool:
+def _is_of_sizes(data: FigureData, pair: str, system: System) -> bool:
     """Whether it is an offline model, or one of which all weights were trained on."""
     if system.method == "offline":
         return True
-    has_start = _recipe(material, system).start_from is not None
-    return has_start and not material.settings(pair, system).get("adapter_share")
+    has_start = _recipe(data, system).start_from is not None
+    return has_start and not data.settings(pair, system).get("adapter_fraction")
 
 
-def _cut(material: Material, panel: Panel) -> Panel:
-    """The panel with its axis ended where only SM² goes on, and what lies beyond as a remark.
+def _cut(data: FigureData, panel: Panel) -> Panel:
+    """The framed panel, its axis ended where only SM² goes on, and what lies beyond as a remark.
 
     At its largest γ it hardly ever writes: that point alone would take half of the axis.
     """
@@ -133,48 +146,48 @@ def _cut(material: Material, panel: Panel) -> Panel:
     others = [mark for mark in marks if mark.place.run.method != "sm2"]
     usual = [mark for mark in marks if not _is_maximal(mark.place.knob)]
     room = _ROOM if others else 1.05
-    traced = [x for trace in panel.traces for x in trace.xs]
-    end = max(room * max((mark.x.value for mark in others or usual), default=0.0), *traced, 0.0)
+    referenced = [x for reference in panel.reference_lines for x in reference.xs]
+    end = max(room * max((mark.x.value for mark in others or usual), default=0.0), *referenced, 0.0)
     beyond: dict[str, list[str]] = {}
     for curve in panel.curves:
-        knobs = [material.knob_name(mark.place) for mark in curve.marks if mark.x.value > end]
+        knobs = [data.knob_name(mark.place) for mark in curve.marks if mark.x.value > end]
         values = ", ".join(dict.fromkeys(knob.value for knob in knobs))
         if knobs:
             beyond.setdefault(f"{knobs[0].symbol} = {values}", []).append(curve.name)
     if not beyond or end <= 0:
-        return panel
+        return framed(panel)
     names = "; ".join(f"{', '.join(names)} at {knobs}" for knobs, names in beyond.items())
     farthest = max(mark.x.value for mark in marks)
     remark = f"beyond the axis, up to {farthest:.1f}: {names}"
-    return replace(panel, x_end=end, remarks=(*panel.remarks, remark))
+    return framed(replace(panel, remarks=(*panel.remarks, remark)), end)
 
 
 # --- long and short sentences -------------------------------------------------------------------
 
 
-def long_short(material: Material) -> Sheet:
+def long_short(data: FigureData) -> FigureSpec:
     """Figure 12: long and short sentences, a panel for each encoder."""
     panels = []
-    for pair in material.pairs:
-        systems = sorted(material.systems(pair, "sm2"), key=_encoder(material, pair))
+    for pair in data.pairs:
+        systems = sorted(data.systems(pair, "sm2"), key=_encoder(data, pair))
         for letter, system in zip("abcdefgh", systems, strict=False):
-            panels.append(_group_panel(material, pair, system, f"({letter}) "))
-    return Sheet(tuple(panels))
+            panels.append(_group_panel(data, pair, system, f"({letter}) "))
+    return FigureSpec(with_same_limits(panels))
 
 
-def _encoder(material: Material, pair: str) -> Callable[[System], str]:
-    return lambda system: str(material.settings(pair, system)["encoder"])
+def _encoder(data: FigureData, pair: str) -> Callable[[System], str]:
+    return lambda system: str(data.settings(pair, system)["encoder"])
 
 
-def _group_panel(material: Material, pair: str, system: System, letter: str) -> Panel:
+def _group_panel(data: FigureData, pair: str, system: System, letter: str) -> Panel:
     """One system on long and on short sentences, with the offline model of the same encoder."""
-    axes = (_lagging(material.rows.main_latency), BLEU)
-    encoder = _encoder(material, pair)
-    offline = [one for one in material.systems(pair, "offline") if encoder(one) == encoder(system)]
-    curves = collect(material, pair, _both_groups([system]), axes, is_simultaneous)
-    levels = collect(material, pair, _both_groups(offline), axes, is_full)
+    axes = (_lagging(data.rows.main_latency), BLEU)
+    encoder = _encoder(data, pair)
+    offline = [one for one in data.systems(pair, "offline") if encoder(one) == encoder(system)]
+    curves = collect(data, pair, _both_groups([system]), axes, is_simultaneous)
+    levels = collect(data, pair, _both_groups(offline), axes, is_full)
     panel = Panel(
-        title=f"{letter}{label_of(system.key)}, {material.direction(pair)}",
+        title=f"{letter}{label_of(system.key)}, {data.direction(pair)}",
         x=axes[0],
         y=axes[1],
         curves=curves.curves,
@@ -182,15 +195,15 @@ def _group_panel(material: Material, pair: str, system: System, letter: str) -> 
         missing=curves.missing + levels.missing,
         has_named_levels=True,
     )
-    return _cut(material, panel)
+    return _cut(data, panel)
 
 
 def _both_groups(systems: Iterable[System]) -> list[Shown]:
     wanted = []
     for system in systems:
-        name, look = label_of(system.key), look_of(system.key)
+        name, style = label_of(system.key), style_of(system.key)
         for group, is_filled in (("long", True), ("short", False)):
-            own = replace(look, label=f"{name}, {group}", is_filled=is_filled)
+            own = replace(style, label=f"{name}, {group}", is_filled=is_filled)
             wanted.append(Shown(system, f"{name} {group}", own, group))
     return wanted
 
@@ -198,55 +211,54 @@ def _both_groups(systems: Iterable[System]) -> list[Shown]:
 # --- the weight of the penalty ------------------------------------------------------------------
 
 
-def penalty_weight(material: Material) -> Sheet:
+def penalty_weight(data: FigureData) -> FigureSpec:
     """Figure 9: (a) BLEU against lagging for each λ, (b) the lagging where hardly ever written."""
     panels = []
-    for pair in material.pairs:
-        wanted = _by_weight(material, pair)
-        panels.append(replace(_panel(material, pair, wanted, BLEU, "(a) "), levels=()))
-        panels.append(_maximal_lagging(material, pair, wanted))
-    return Sheet(tuple(panels))
+    for pair in data.pairs:
+        wanted = _by_weight(data, pair)
+        panels.append(replace(_panel(data, pair, wanted, BLEU, "(a) "), levels=()))
+        panels.append(_maximal_lagging(data, pair, wanted))
+    return FigureSpec(tuple(panels))
 
 
-def _weight(material: Material, pair: str, system: System) -> float:
-    return float(material.settings(pair, system)["confidence_weight"])
+def _weight(data: FigureData, pair: str, system: System) -> float:
+    return float(data.settings(pair, system)["confidence_weight"])
 
 
-def _by_weight(material: Material, pair: str) -> list[Shown]:
+def _by_weight(data: FigureData, pair: str) -> list[Shown]:
     """The systems from the smallest λ to the largest."""
-    systems = sorted(material.systems(pair, "sm2"), key=lambda one: _weight(material, pair, one))
-    looks = [weight_look(_weight(material, pair, one)) for one in systems]
-    return [Shown(one, look.label, look) for one, look in zip(systems, looks, strict=True)]
+    systems = sorted(data.systems(pair, "sm2"), key=lambda one: _weight(data, pair, one))
+    styles = [weight_style(_weight(data, pair, one)) for one in systems]
+    return [Shown(one, style.label, style) for one, style in zip(systems, styles, strict=True)]
 
 
-def _maximal_lagging(material: Material, pair: str, wanted: Sequence[Shown]) -> Panel:
+def _maximal_lagging(data: FigureData, pair: str, wanted: Sequence[Shown]) -> Panel:
     """The lagging of each λ at the largest γ."""
-    latency = _lagging(material.rows.main_latency)
-    found = collect(material, pair, wanted, (latency, latency), _is_maximal)
+    latency = _lagging(data.rows.main_latency)
+    found = collect(data, pair, wanted, (latency, latency), _is_maximal)
     curves = [
-        curve._replace(
-            marks=tuple(mark._replace(x=_setting(material, mark)) for mark in curve.marks)
-        )
+        curve._replace(marks=tuple(mark._replace(x=_setting(data, mark)) for mark in curve.marks))
         for curve in found.curves
     ]
-    traces: tuple[Trace, ...] = ()
-    if material.with_paper_numbers and pair == ANALYSIS_PAIR and latency.metric == "al_token":
+    reference_lines: tuple[ReferenceLine, ...] = ()
+    if data.with_paper_numbers and pair == ANALYSIS_PAIR and latency.metric == "al_token":
         value = paper_number("max_al", "lambda=1.0", "al_at_gamma_0.99")
-        traces = (Trace(PAPER, (1.0,), (value,), "the paper's text on λ"),)
-    return Panel(
+        reference_lines = (ReferenceLine(PAPER, (1.0,), (value,), "the paper's text on λ"),)
+    panel = Panel(
         title=f"(b) at γ = {MAXIMAL_KNOB:g}",
         x=Axis("confidence_weight", "λ"),
         y=latency._replace(label=f"maximal {latency.label}"),
         curves=tuple(curves),
         missing=found.missing,
-        traces=traces,
+        reference_lines=reference_lines,
         is_joined=True,
     )
+    return framed(panel)
 
 
-def _setting(material: Material, mark: Mark) -> Number:
+def _setting(data: FigureData, mark: Mark) -> Number:
     run = mark.place.run
-    settings = material.params.method_settings(run.pair, run.method, run.variant)
+    settings = data.params.method_settings(run.pair, run.method, run.variant)
     return Number(float(settings["confidence_weight"]), "setting")
 
 
@@ -257,38 +269,43 @@ def _is_maximal(knob: Knob | None) -> bool:
 # --- alignments ---------------------------------------------------------------------------------
 
 
-def alignments(material: Material) -> Sheet:
-    """Figures 5 and 13: the share of words written after what they translate had been read.
+def alignments(data: FigureData) -> FigureSpec:
+    """Figures 5 and 13: the fraction of words written after what they translate had been read.
 
     Against lagging as in the other figures; then against lagging in words, beside the oracle, which
     knows no other unit.
     """
     panels = []
-    for pair in material.pairs:
-        oracle = _oracle_traces(material, pair)
-        main = _alignment_panel(material, pair, material.rows.main_latency)
-        if not oracle or not material.has_alignments(pair):
+    for pair in data.pairs:
+        oracle = _oracle_traces(data, pair)
+        main = _alignment_panel(data, pair, data.rows.main_latency)
+        if not oracle:
             panels.append(main)
             continue
-        in_words = replace(_alignment_panel(material, pair, "al_word"), traces=oracle)
+        in_words = _alignment_panel(data, pair, "al_word", oracle)
         is_enough = main.x.metric == "al_word"
         panels += [in_words] if is_enough else [_titled("(a) ", main), _titled("(b) ", in_words)]
-    return Sheet(tuple(panels))
+    return FigureSpec(tuple(panels))
 
 
 def _titled(letter: str, panel: Panel) -> Panel:
     return replace(panel, title=letter + panel.title)
 
 
-def _alignment_panel(material: Material, pair: str, latency: str) -> Panel:
-    axes = (_lagging(latency), Axis("sa_word", "satisfied alignments", is_share=True))
-    panel = Panel(material.direction(pair), *axes)
-    if not material.has_alignments(pair):
-        return replace(panel, remarks=(f"{pair} has no gold alignments",))
-    found = collect(material, pair, map(shown, material.systems(pair)), axes, is_simultaneous)
-    hidden = _hidden_curves(found.curves)
-    panel = replace(panel, curves=found.curves, missing=found.missing, remarks=hidden)
-    return _cut(material, panel)
+def _alignment_panel(
+    data: FigureData, pair: str, latency: str, oracle: tuple[ReferenceLine, ...] = ()
+) -> Panel:
+    axes = (_lagging(latency), Axis("sa_word", "satisfied alignments", is_fraction=True))
+    found = collect(data, pair, map(shown, data.systems(pair)), axes, is_simultaneous)
+    panel = Panel(
+        data.direction(pair),
+        *axes,
+        curves=found.curves,
+        missing=found.missing,
+        reference_lines=oracle,
+        remarks=(*_hidden_curves(found.curves), *(f"star: {one.origin}" for one in oracle)),
+    )
+    return _cut(data, panel)
 
 
 def _hidden_curves(curves: Sequence[Curve]) -> tuple[str, ...]:
@@ -303,36 +320,37 @@ def _hidden_curves(curves: Sequence[Curve]) -> tuple[str, ...]:
     )
 
 
-def _oracle_traces(material: Material, pair: str) -> tuple[Trace, ...]:
-    """The oracle, and what it would reach if it read some words fewer or more than it must."""
-    points = sorted(material.oracle(pair))
-    if not points:
+def _oracle_traces(data: FigureData, pair: str) -> tuple[ReferenceLine, ...]:
+    """The oracle, which is one point: who reads less than it satisfies fewer alignments.
+
+    Shifted by some words, its path is no bound: real systems are better than that.
+    """
+    satisfied = [point for point in data.oracle(pair) if point.sa_word == 1]
+    if not satisfied:
         return ()
-    xs, ys = zip(*points, strict=True)
-    own = next(point for point in points if point.sa_word == max(ys))
-    origin = "the policy that reads what the gold alignments ask for"
-    return (
-        Trace(SHIFTED_ORACLE, xs, ys, f"{origin}, or some words fewer or more"),
-        Trace(ORACLE, (own.al_word,), (own.sa_word,), origin),
-    )
+    own = min(satisfied)
+    origin = "what the gold alignments ask for is read before each word, and no more"
+    return (ReferenceLine(ORACLE, (own.al_word,), (own.sa_word,), origin),)
 
 
 # --- the paper's own numbers --------------------------------------------------------------------
 
 
-def _paper_traces(
-    material: Material, pair: str, systems: Iterable[System], axes: tuple[Axis, Axis]
-) -> tuple[Trace, ...]:
+def _paper_lines(
+    data: FigureData, pair: str, systems: Iterable[System], axes: tuple[Axis, Axis]
+) -> tuple[ReferenceLine, ...]:
     """The paper's curves of the same systems on the same pair, where it prints both scores."""
-    traces = []
-    for system in systems if material.with_paper_numbers else ():
+    reference_lines = []
+    for system in systems if data.with_paper_numbers else ():
         points = [
             (point.scores[axes[0].metric], point.scores[axes[1].metric])
             for point in paper_points(pair, system.key)
             if all(axis.metric in point.scores for axis in axes)
         ]
         if points:
-            look = replace(PAPER, marker=look_of(system.key).marker)
+            style = replace(PAPER, marker=style_of(system.key).marker)
             xs, ys = zip(*sorted(points), strict=True)
-            traces.append(Trace(look, xs, ys, f"the paper's {label_of(system.key)}"))
-    return tuple(traces)
+            reference_lines.append(
+                ReferenceLine(style, xs, ys, f"the paper's {label_of(system.key)}")
+            )
+    return tuple(reference_lines)

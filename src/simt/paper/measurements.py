@@ -21,13 +21,14 @@ from simt.paper.evidence import (
     SystemName,
 )
 from simt.scoring.quality import Floats
-from simt.scoring.significance import System, resample, shared_latencies
+from simt.scoring.significance import System, resample, seed_freedom, shared_latencies
 from simt.settings import Settings
 
 RESAMPLES = 2000
 _REACHED = 0.95  # of the resamples
 _LEAST_BLEU = 5.0  # where no system has more, none translates, and equal scores say nothing
 _SEED = 1
+_HALVES: tuple[Group, ...] = ("long", "short")
 
 
 class ClaimTest(Settings):
@@ -54,19 +55,32 @@ class ClaimTest(Settings):
 
 
 class Estimate(NamedTuple):
-    """A number and the same in every resample; not a number where a resample has none."""
+    """A number, the same in every resample (not a number where it has none), and of how much.
+
+    ``of_sentences`` are the resamples before seeds moved them; ``seeds`` has the system with
+    fewest; ``freedom`` are the degrees of freedom of the deviation between seeds, 0 if there are
+    too few of them.
+    """
 
     what: str
     observed: float
     resampled: Floats
+    of_sentences: Floats
+    sentences: int
+    seeds: int
+    freedom: int
 
 
 class Comparison(NamedTuple):
-    """A system on a pair, and what it is compared with: nothing if it speaks for itself."""
+    """A system on a pair, and what it is compared with: nothing if it speaks for itself.
+
+    ``at`` are the latencies; without any, the whole numbers that the systems share.
+    """
 
     pair: str
     system: SystemName
     others: tuple[SystemName, ...]
+    at: tuple[float, ...] = ()
 
 
 Pairing = list[tuple[SystemName, tuple[SystemName, ...]]]
@@ -106,38 +120,84 @@ def _each_with_the_one_before(
 # --- at equal latency ---------------------------------------------------------------------------
 
 
-class _Curves(NamedTuple):
+class Curves(NamedTuple):
     """Systems at some latencies: observed SA, resampled SRA; not a number out of reach."""
 
     latencies: Floats
     observed: Floats
     resampled: Floats
+    of_sentences: Floats
+    sentences: int
+    seeds: int
+    freedom: int
+
+    def estimate(self, what: str, compute: Callable[[Floats], Floats]) -> Estimate:
+        """A number that is computed from the scores of all systems, its last axis latencies."""
+        observed, resampled, of_sentences = map(
+            compute, (self.observed, self.resampled, self.of_sentences)
+        )
+        return Estimate(
+            what, float(observed), resampled, of_sentences, self.sentences, self.seeds, self.freedom
+        )
 
 
-def _curves(
+def shared_curves(
     evidence: Evidence, comparison: Comparison, test: ClaimTest, group: Group = "all"
-) -> _Curves:
+) -> Curves:
     """All systems of a comparison over the same draws of sentences.
 
     The latencies are those that the system shares with at least one of the others.
     """
     names = (comparison.system, *comparison.others)
     systems = [evidence.system(comparison.pair, name, test.score, group) for name in names]
-    latencies = _latencies(systems, names, test)
-    found = resample(systems, latencies, RESAMPLES, np.random.default_rng(_SEED))
-    observed = np.stack([one.observed for one in found])
-    resampled = np.stack([one.resampled for one in found])
-    is_reached = (~np.isnan(resampled)).mean(axis=1) >= _REACHED
-    observed = np.where(is_reached, observed, np.nan)
-    resampled = np.where(is_reached[:, None, :], resampled, np.nan)
-    is_known = ~np.isnan(observed)
+    latencies = np.array(comparison.at) if comparison.at else _latencies(systems, names, test)
+    curves = _where_reached(systems, latencies)
+    is_known = ~np.isnan(curves.observed)
     is_shared = is_known[0] & (is_known[1:].any(axis=0) if comparison.others else True)
     if not is_shared.any():
         raise NotMeasuredError(_no_latency(comparison.pair, names, test))
-    if test.score == "bleu" and np.nanmax(observed) < _LEAST_BLEU:
+    _check_quality(evidence, comparison, test, curves)
+    return curves._replace(
+        latencies=latencies[is_shared],
+        observed=curves.observed[:, is_shared],
+        resampled=curves.resampled[:, :, is_shared],
+        of_sentences=curves.of_sentences[:, :, is_shared],
+    )
+
+
+def _where_reached(systems: Sequence[System], latencies: Floats) -> Curves:
+    """All systems, not a number where one does not reach a latency in nearly every resample."""
+    found = resample(systems, latencies, RESAMPLES, np.random.default_rng(_SEED))
+    observed, resampled, of_sentences = (
+        np.stack([getattr(one, name) for one in found])
+        for name in ("observed", "resampled", "of_sentences")
+    )
+    is_reached = (~np.isnan(resampled)).mean(axis=1) >= _REACHED
+    return Curves(
+        latencies,
+        np.where(is_reached, observed, np.nan),
+        np.where(is_reached[:, None, :], resampled, np.nan),
+        np.where(is_reached[:, None, :], of_sentences, np.nan),
+        len(systems[0][0][0].latencies),
+        min(map(len, systems)),
+        seed_freedom(systems),
+    )
+
+
+def _check_quality(
+    evidence: Evidence, comparison: Comparison, test: ClaimTest, curves: Curves
+) -> None:
+    """Refuse to compare the quality of systems of which none translates."""
+    names = (comparison.system, *comparison.others)
+    if test.score == "bleu":
+        best = float(np.nanmax(curves.observed))
+    elif test.score == "comet":
+        best = max(evidence.best_bleu(comparison.pair, name) for name in names)
+    else:
+        return
+    if best < _LEAST_BLEU:
         both = " and ".join(map(str, names))
         raise NotMeasuredError(f"{both} have less than {_LEAST_BLEU:g} BLEU on {comparison.pair}")
-    return _Curves(latencies[is_shared], observed[:, is_shared], resampled[:, :, is_shared])
 
 
 def _latencies(systems: Sequence[System], names: Sequence[SystemName], test: ClaimTest) -> Floats:
@@ -161,21 +221,27 @@ def _no_latency(pair: str, names: Sequence[SystemName], test: ClaimTest) -> str:
 
 
 def _at_each_latency(evidence: Evidence, comparison: Comparison, test: ClaimTest) -> list[Estimate]:
-    curves = _curves(evidence, comparison, test)
-    observed, resampled = (values[0] - values[1] for values in (curves.observed, curves.resampled))
+    curves = shared_curves(evidence, comparison, test)
+
+    def at(place: int) -> Callable[[Floats], Floats]:
+        return lambda values: values[0][..., place] - values[1][..., place]
+
     return [
-        Estimate(f"{_title(comparison, test)} at AL {latency + 0.0:g}", observed[place], column)
-        for place, (latency, column) in enumerate(zip(curves.latencies, resampled.T, strict=True))
+        curves.estimate(f"{_title(comparison, test)} at AL {latency + 0.0:g}", at(place))
+        for place, latency in enumerate(curves.latencies)
     ]
 
 
 def _over_latencies(evidence: Evidence, comparison: Comparison, test: ClaimTest) -> list[Estimate]:
-    curves = _curves(evidence, comparison, test)
-    means = (
-        (values[0] - np.fmax.reduce(values[1:], axis=0)).mean(axis=-1)
-        for values in (curves.observed, curves.resampled)
-    )
-    return [Estimate(f"{_title(comparison, test)}{_span(curves)}", *_number(*means))]
+    curves = shared_curves(evidence, comparison, test)
+    what = f"{_title(comparison, test)}{_span(curves)}"
+    return [curves.estimate(what, _mean_lead)]
+
+
+def _mean_lead(values: Floats) -> Floats:
+    """How far the first system is above the best of the others, on average over latencies."""
+    lead: Floats = (values[0] - np.fmax.reduce(values[1:], axis=0)).mean(axis=-1)
+    return lead
 
 
 def _at_highest_latency(
@@ -185,14 +251,14 @@ def _at_highest_latency(
 
 
 def _of_levels(evidence: Evidence, comparison: Comparison, test: ClaimTest) -> list[Estimate]:
-    curves = _curves(evidence, comparison, test)
-    first, *rest = (
-        (observed[0], resampled[:, 0])
-        for observed, resampled in zip(curves.observed, curves.resampled, strict=True)
-    )
-    second = rest[0] if rest else (0.0, 0.0)
-    numbers = (mine - other for mine, other in zip(first, second, strict=True))
-    return [Estimate(_title(comparison, test), *_number(*numbers))]
+    curves = shared_curves(evidence, comparison, test)
+
+    def difference(values: Floats) -> Floats:
+        first, *others = values[..., 0]
+        lead: Floats = first - others[0] if others else first - 0.0
+        return lead
+
+    return [curves.estimate(_title(comparison, test), difference)]
 
 
 def _of_lengths(evidence: Evidence, comparison: Comparison, test: ClaimTest) -> list[Estimate]:
@@ -200,20 +266,19 @@ def _of_lengths(evidence: Evidence, comparison: Comparison, test: ClaimTest) -> 
 
     Both groups are drawn from by themselves, as strata.
     """
-    means = []
-    groups: tuple[Group, ...] = ("long", "short")
-    for group in groups:
-        curves = _curves(evidence, comparison, test, group)
-        observed, resampled = (
-            (values[0] - values[1]).mean(axis=-1) for values in (curves.observed, curves.resampled)
+    what = f"{_title(comparison, test)}, long - short"
+    long, short = (
+        shared_curves(evidence, comparison, test, group).estimate(what, _mean_lead)
+        for group in _HALVES
+    )
+    return [
+        long._replace(
+            observed=long.observed - short.observed,
+            resampled=long.resampled - short.resampled,
+            of_sentences=long.of_sentences - short.of_sentences,
+            sentences=long.sentences + short.sentences,
         )
-        means.append((observed, resampled))
-    numbers = (long - short for long, short in zip(*means, strict=True))
-    return [Estimate(f"{_title(comparison, test)}, long - short", *_number(*numbers))]
-
-
-def _number(observed: Floats, resampled: Floats) -> tuple[float, Floats]:
-    return float(observed), resampled
+    ]
 
 
 def _title(comparison: Comparison, test: ClaimTest) -> str:
@@ -223,7 +288,7 @@ def _title(comparison: Comparison, test: ClaimTest) -> str:
     return f"{comparison.pair}: {SCORE_LABELS[test.score]} of {name}"
 
 
-def _span(curves: _Curves) -> str:
+def _span(curves: Curves) -> str:
     """From which latency to which a mean was taken."""
     first, last = curves.latencies[0] + 0.0, curves.latencies[-1] + 0.0  # no "-0"
     return f" over AL {first:g} to {last:g}" if first < last else f" at AL {first:g}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from simt.paper.material import KnobName, Missing
+from simt.paper.figure_data import KnobName, Missing
 from simt.paper.panels import Panel
 from simt.paper.rows import Number
 

@@ -7,19 +7,24 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from simt.paper.material import Material, Missing, System, merge_seeds
+from simt.paper.figure_data import FigureData, Missing, System, merge_seeds
 from simt.paper.rows import ALL, Gap, Number, Place
 from simt.paper.sketches import Sketch
-from simt.paper.style import Look, label_of, look_of
+from simt.paper.style import Style, style_of
 from simt.params import Knob
+from simt.systems import label_of
 
 
 class Axis(NamedTuple):
-    """Which score an axis shows, and its label; ``is_share`` prints 0.5 as 50 %."""
+    """Which score an axis shows, and its label; ``is_fraction`` prints 0.5 as 50 %.
+
+    Where an axis ``is_doubling``, twice as much is always as far, and each value has its tick.
+    """
 
     metric: str
     label: str
-    is_share: bool = False
+    is_fraction: bool = False
+    is_doubling: bool = False
 
 
 class Mark(NamedTuple):
@@ -34,17 +39,28 @@ class Curve(NamedTuple):
     """The marks of one system, of all its seeds."""
 
     name: str  # in plain text
-    look: Look
+    style: Style
     marks: tuple[Mark, ...]
 
 
-class Trace(NamedTuple):
+class ReferenceLine(NamedTuple):
     """Numbers that are not of our systems: the paper's, or the oracle's."""
 
-    look: Look
+    style: Style
     xs: tuple[float, ...]
     ys: tuple[float, ...]
     origin: str
+
+
+Limits = tuple[float, float]
+
+
+class Inset(NamedTuple):
+    """A part of a panel, drawn enlarged in a free corner of it."""
+
+    corner: tuple[float, float, float, float]  # left, bottom, width, height: fractions of the axes
+    x_limits: Limits
+    y_limits: Limits
 
 
 @dataclass(frozen=True)
@@ -59,10 +75,12 @@ class Panel:
     y: Axis
     curves: tuple[Curve, ...] = ()
     levels: tuple[Curve, ...] = ()
-    traces: tuple[Trace, ...] = ()
+    reference_lines: tuple[ReferenceLine, ...] = ()
     missing: tuple[Missing, ...] = ()
     remarks: tuple[str, ...] = ()
-    x_end: float | None = None  # where the axis is cut; a remark names what lies beyond
+    x_limits: Limits | None = None  # a remark names what lies beyond
+    y_limits: Limits | None = None
+    inset: Inset | None = None
     has_named_levels: bool = False
     is_joined: bool = False  # a line leads from curve to curve
 
@@ -72,7 +90,7 @@ class Panel:
         return [mark for curve in (*self.curves, *self.levels) for mark in curve.marks]
 
 
-class Sheet(NamedTuple):
+class FigureSpec(NamedTuple):
     """A whole figure: schematics first, then panels with axes."""
 
     panels: tuple[Panel, ...]
@@ -80,17 +98,17 @@ class Sheet(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A system, its name and look, and the group of sentences."""
+    """A system, its name and style, and the group of sentences."""
 
     system: System
     name: str
-    look: Look
+    style: Style
     group: str = ALL
 
 
 def shown(system: System) -> Shown:
-    """A system under its usual name and look."""
-    return Shown(system, label_of(system.key), look_of(system.key))
+    """A system under its usual name and style."""
+    return Shown(system, label_of(system.key), style_of(system.key))
 
 
 class Collected(NamedTuple):
@@ -101,7 +119,7 @@ class Collected(NamedTuple):
 
 
 def collect(
-    material: Material,
+    data: FigureData,
     pair: str,
     wanted: Iterable[Shown],
     axes: tuple[Axis, Axis],
@@ -110,19 +128,19 @@ def collect(
     """A curve for each system with the marks that there are; ``is_shown`` chooses the knobs."""
     curves: list[Curve] = []
     missing: list[Missing] = []
-    for system, name, look, group in wanted:
+    for system, name, style, group in wanted:
         marks: list[Mark] = []
-        for place in material.places(pair, system, is_shown, group):
-            found = material.look_up(place, *(axis.metric for axis in axes))
+        for place in data.places(pair, system, is_shown, group):
+            found = data.look_up(place, *(axis.metric for axis in axes))
             if isinstance(found, Gap):
-                missing.append(missing_at(material, place, name, found))
+                missing.append(missing_at(data, place, name, found))
             else:
                 marks.append(Mark(place, *found))
-        curves.append(Curve(name, look, tuple(marks)))
-    return Collected(tuple(curves), merge_seeds(missing, material.study.seeds))
+        curves.append(Curve(name, style, tuple(marks)))
+    return Collected(tuple(curves), merge_seeds(missing, data.study.seeds))
 
 
-def missing_at(material: Material, place: Place, name: str, gap: Gap) -> Missing:
+def missing_at(data: FigureData, place: Place, name: str, gap: Gap) -> Missing:
     """What is missing at a place, in a reader's words."""
     run = place.run
-    return Missing(run.pair, name, material.knob_name(place), run.seed, gap.reason)
+    return Missing(run.pair, name, data.knob_name(place), run.seed, gap.reason)

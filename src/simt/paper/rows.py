@@ -6,28 +6,36 @@ there are facts of a run (split ``run``: ``parameters``) and of a group (``mean_
 knob is None. A number that is not there has a reason.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from math import isnan, nan
+from math import inf, isinf, isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simt.errors import SimtError
 from simt.params import Knob
+from simt.problems import parse_json, read_text
 from simt.runs import Point, Run
+from simt.settings import TOY_ESTIMATOR
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 ALL = "all"  # the group of every sentence
 RUN = "run"  # the split of what a run itself has, whatever it translates
+# From where to where a score can lie, by how its name begins; all others must be finite.
+_RANGES: dict[str, tuple[float, float]] = {
+    "bleu": (0, 100), "chrf": (0, 100), "sa_": (0, 1), "ap_": (0, inf), "dal_": (0, inf),
+    "atd_": (0, inf), "dsptv_": (-100, inf),  # above 100 where YAAL is negative
+    "cw_": (0, inf), "max_cw_": (0, inf), "confidence_states": (0, inf), "confidence_": (-1, 1),
+}  # fmt: skip
+_ROUNDING = 1e-6  # sacreBLEU's 100 can be 100.00000000000004
 COMET_OF_THE_PAPER = "comet:Unbabel/wmt22-cometkiwi-da"
 
 
-class Row(NamedTuple):
+class ScoreRow(NamedTuple):
     """One number with its origin; these are the columns of the frame."""
 
     pair: str
@@ -79,7 +87,7 @@ class Rows:
     @cached_property
     def _numbers(self) -> dict[tuple[Place, str], Number]:
         numbers = {}
-        for row in map(Row._make, self.frame.itertuples(index=False, name=None)):
+        for row in map(ScoreRow._make, self.frame.itertuples(index=False, name=None)):
             run = Run(row.pair, row.method, row.variant, row.seed)
             place = Place(run, row.split, row.knob, row.group)
             numbers[place, row.metric] = Number(row.value, row.signature)
@@ -112,16 +120,18 @@ class Rows:
         return COMET_OF_THE_PAPER
 
 
-def model_of(comet: str) -> str:
-    """The model of a COMET score for a reader: ``wmt22-cometkiwi-da``."""
-    return comet.removeprefix("comet:").split("/")[-1]
+def estimate_name(comet: str) -> str:
+    """What quality was estimated by, for a reader: COMET only where it is one."""
+    names = {COMET_OF_THE_PAPER: "COMET-Kiwi", f"comet:{TOY_ESTIMATOR}": "toy estimator"}
+    model = comet.removeprefix("comet:").split("/")[-1]
+    return names.get(comet, f"COMET ({model})")
 
 
 def load_rows(results: Path, points: Sequence[Point]) -> Rows:
     """The numbers of the points and of their runs, below a folder ``results``."""
     from pandas import DataFrame
 
-    rows: list[Row] = []
+    rows: list[ScoreRow] = []
     reasons: dict[tuple[Run, str, str | None], str] = {}
     latencies: dict[str, Path] = {}
     for point in points:
@@ -132,17 +142,41 @@ def load_rows(results: Path, points: Sequence[Point]) -> Rows:
             is_decoded = path.with_name("instances.jsonl").exists()
             reasons[point.run, point.split, None] = "not scored" if is_decoded else "not decoded"
         try:
-            rows += _confidence_rows(point, confidence or {})
+            of_confidence = list(_confidence_rows(point, confidence or {}))
+            of_point = list(_score_rows(point, scores)) if scores is not None else []
             if scores is not None:
-                rows += _score_rows(point, scores)
                 latencies.setdefault(scores["main_latency"], path)
                 for metric, reason in scores["missing"].items():
                     reasons[point.run, point.split, metric] = str(reason)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise SimtError(f"{path} is not a file of scores ({error!r}): score again") from None
+        _check_values(path.with_name("confidence.json"), of_confidence)
+        _check_values(path, of_point)
+        rows += of_confidence + of_point
     rows += _run_rows(results, dict.fromkeys(point.run for point in points))
-    frame = DataFrame(rows, columns=Row._fields, dtype=object)  # else a knob None becomes nan
+    frame = DataFrame(rows, columns=ScoreRow._fields, dtype=object)  # else a knob None becomes nan
     return Rows(frame.astype({"seed": int, "value": float}), reasons, _only(latencies))
+
+
+def _check_values(path: Path, rows: Iterable[ScoreRow]) -> None:
+    """Stop at a number that no system can have: it would be drawn like any other."""
+    for row in rows:
+        ranges = (_RANGES[start] for start in _RANGES if row.metric.startswith(start))
+        low, high = next(ranges, (-inf, inf))
+        is_possible = low - _ROUNDING <= row.value <= high + _ROUNDING and not isinf(row.value)
+        if not is_possible and not isnan(row.value):
+            at = "" if row.knob is None else f" at knob value {row.knob}"
+            group = "" if row.group == ALL else f" of the {row.group} sentences"
+            raise SimtError(
+                f"{path}: {row.metric}{at}{group} is {row.value:g}, which must be "
+                f"{_range(low, high)}: remove the file and score again"
+            )
+
+
+def _range(low: float, high: float) -> str:
+    if isinf(high):
+        return "finite" if isinf(low) else "finite and not negative"
+    return f"from {low:g} to {high:g}"
 
 
 def _only(latencies: Mapping[str, Path]) -> str:
@@ -156,7 +190,7 @@ def _only(latencies: Mapping[str, Path]) -> str:
     return next(iter(latencies), "al_token")
 
 
-def _score_rows(point: Point, scores: Mapping[str, Any]) -> Iterator[Row]:
+def _score_rows(point: Point, scores: Mapping[str, Any]) -> Iterator[ScoreRow]:
     yield from _knob_rows(point, ALL, scores["points"])
     for group, entry in scores.get("groups", {}).items():
         unit = entry.get("unit", "unknown")
@@ -167,7 +201,9 @@ def _score_rows(point: Point, scores: Mapping[str, Any]) -> Iterator[Row]:
         yield from _knob_rows(point, group, entry["points"])
 
 
-def _knob_rows(point: Point, group: str, entries: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
+def _knob_rows(
+    point: Point, group: str, entries: Iterable[Mapping[str, Any]]
+) -> Iterator[ScoreRow]:
     for entry in entries:
         knob = entry["knob"]
         value = knob if knob in ("full", None) else float(knob)
@@ -176,7 +212,7 @@ def _knob_rows(point: Point, group: str, entries: Iterable[Mapping[str, Any]]) -
             yield _row(place, metric, score["value"], score["signature"])
 
 
-def _confidence_rows(point: Point, scores: Mapping[str, Any]) -> Iterator[Row]:
+def _confidence_rows(point: Point, scores: Mapping[str, Any]) -> Iterator[ScoreRow]:
     """The correlations of a point, and over how many states they were taken."""
     place = Place(point.run, point.split, None)
     for metric, score in scores.items():
@@ -185,18 +221,24 @@ def _confidence_rows(point: Point, scores: Mapping[str, Any]) -> Iterator[Row]:
         yield _row(place, "confidence_states", score["sentences"], "count|of:states")
 
 
-def _run_rows(results: Path, runs: Iterable[Run]) -> Iterator[Row]:
+def _run_rows(results: Path, runs: Iterable[Run]) -> Iterator[ScoreRow]:
     """How large each finished run is and how long it took."""
     for run in runs:
-        facts = read_json(results / "runs" / str(run) / "run.json") or {}
+        path = results / "runs" / str(run) / "run.json"
+        facts = read_json(path) or {}
         for fact in ("parameters", "trained_parameters", "updates", "training_seconds"):
+            if not isinstance(facts.get(fact, 0), int | float):
+                raise SimtError(f"{path}: {fact} is not a number; train the run again")
             if fact in facts:
                 yield _row(Place(run, RUN, None), fact, facts[fact], "run.json")
+        if "validation" in facts:
+            loss = facts["validation"]["loss"]
+            yield _row(Place(run, RUN, None), "validation_loss", loss, "run.json")
 
 
-def _row(place: Place, metric: str, value: float | None, signature: str) -> Row:
+def _row(place: Place, metric: str, value: float | None, signature: str) -> ScoreRow:
     run = place.run
-    return Row(
+    return ScoreRow(
         run.pair, run.method, run.variant, run.seed, place.split, place.knob, place.group,
         metric, nan if value is None else float(value), signature,
     )  # fmt: skip
@@ -220,14 +262,20 @@ def load_oracle(results: Path, pair: str) -> list[OraclePoint]:
     return [point for point in points if not any(map(isnan, point))]
 
 
+def load_training_sentences(results: Path, pair: str) -> int:
+    """How many sentence pairs are left of the training text of a pair."""
+    path = results / "corpora" / pair / "text" / "stats.json"
+    try:
+        return int((read_json(path) or {})["train"]["kept"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise SimtError(f"{path} does not say it ({error!r}): prepare {pair} again") from None
+
+
 def read_json(path: Path) -> dict[str, Any] | None:
     """A file's values; None where there is no such file."""
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not path.exists():
         return None
-    except json.JSONDecodeError as error:
-        raise SimtError(f"{path} is not JSON ({error}): make it again") from None
+    values = parse_json(read_text(path, "make it again"), path, "make it again")
     if not isinstance(values, dict):
         raise SimtError(f"{path} is not a mapping: make it again")
     return values

@@ -5,17 +5,21 @@ test sentences with the paths that were decoded on it; which states a method may
 of the method's own code.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from simt.instances import EOS_TOKEN, INSTANCES_FILE, Instance, read_groups
-from simt.paper.material import Material, System
-from simt.paper.panels import Sheet
+from simt.instances import EOS_TOKEN, Instance, read_groups
+from simt.paper.figure_data import FigureData, System
+from simt.paper.panels import FigureSpec
 from simt.paper.rows import read_json
 from simt.paper.sketches import DecisionPath, Grid, Region, Sentence, State, TrainingStep
-from simt.paper.style import DECISION, label_of, look_of
+from simt.paper.style import DECISION, style_of
 from simt.params import Knob
-from simt.runs import GRID_FILE, Point, Run
+from simt.pieces import ends_word, visible
+from simt.products import GRID_FILE, INSTANCES_FILE
+from simt.runs import Point, Run
+from simt.systems import label_of
 
 SHOWN_KNOB = 0.5  # the γ of the paths in schematics, or the one nearest to it
 _SHOWN_TOKENS = 13  # on a side of Figure 6: more than the band of wait-1 to wait-10 is wide
@@ -25,19 +29,19 @@ _MAX_ROWS = 18
 # --- every state of one sentence ----------------------------------------------------------------
 
 
-def paradigms(material: Material) -> Sheet:
+def paradigms(data: FigureData) -> FigureSpec:
     """Figure 1: a path of decisions, and states that are judged each by itself."""
     sketches = []
-    for pair in material.pairs:
-        for system in material.systems(pair, "sm2"):
-            sketches += _paradigms(material, pair, system)
-    return Sheet((), tuple(sketches))
+    for pair in data.pairs:
+        for system in data.systems(pair, "sm2"):
+            sketches += _paradigms(data, pair, system)
+    return FigureSpec((), tuple(sketches))
 
 
-def _paradigms(material: Material, pair: str, system: System) -> list[Grid]:
+def _paradigms(data: FigureData, pair: str, system: System) -> list[Grid]:
     titles = ("(a) one path, decision after decision", "(b) SM²: every state by itself")
-    run = _first_run(material, pair, system)
-    kept = _kept_states(material, run)
+    run = _first_run(data, pair, system)
+    kept = _kept_states(data, run)
     if kept is None:
         return [Grid(title, None, {}, notes=_missing(system)) for title in titles]
     sentence, path = _sentence(kept, run), _path_of(kept)
@@ -55,19 +59,19 @@ def _paradigms(material: Material, pair: str, system: System) -> list[Grid]:
     ]
 
 
-def framework(material: Material) -> Sheet:
+def framework(data: FigureData) -> FigureSpec:
     """Figure 2: what is computed in one training step."""
     sketches = []
-    for pair in material.pairs:
-        for system in material.systems(pair, "sm2"):
-            sketches.append(_training_step(material, pair, system))
-    return Sheet((), tuple(sketches))
+    for pair in data.pairs:
+        for system in data.systems(pair, "sm2"):
+            sketches.append(_training_step(data, pair, system))
+    return FigureSpec((), tuple(sketches))
 
 
-def _training_step(material: Material, pair: str, system: System) -> TrainingStep:
+def _training_step(data: FigureData, pair: str, system: System) -> TrainingStep:
     title = f"one training step of {label_of(system.key)}"
-    run = _first_run(material, pair, system)
-    kept = _kept_states(material, run)
+    run = _first_run(data, pair, system)
+    kept = _kept_states(data, run)
     if kept is None:
         return TrainingStep(title, None, 0, (), (), (), _missing(system))
     sentence = _sentence(kept, run)
@@ -78,12 +82,12 @@ def _training_step(material: Material, pair: str, system: System) -> TrainingSte
     return TrainingStep(title, sentence, prefix, full, partial, confidence, (note,))
 
 
-def _first_run(material: Material, pair: str, system: System) -> Run:
-    return Run(pair, system.method, system.variants[0], material.study.seeds[0])
+def _first_run(data: FigureData, pair: str, system: System) -> Run:
+    return Run(pair, system.method, system.variants[0], data.study.seeds[0])
 
 
-def _kept_states(material: Material, run: Run) -> dict[str, Any] | None:
-    return read_json(material.results / "points" / str(Point(run, "valid")) / GRID_FILE)
+def _kept_states(data: FigureData, run: Run) -> dict[str, Any] | None:
+    return read_json(data.results / "points" / str(Point(run, "valid")) / GRID_FILE)
 
 
 def _sentence(kept: dict[str, Any], run: Run) -> Sentence:
@@ -100,7 +104,9 @@ def _path_of(kept: dict[str, Any]) -> DecisionPath:
 
 def shown_piece(piece: str) -> str:
     """A piece for a reader: ``Haus-`` goes on in the next one."""
-    return piece.replace(EOS_TOKEN, "⟨eos⟩").replace("@@", "-")
+    if piece == EOS_TOKEN:
+        return "⟨eos⟩"
+    return visible(piece) if ends_word(piece) else f"{visible(piece)}-"
 
 
 def _missing(system: System) -> tuple[str, ...]:
@@ -110,24 +116,49 @@ def _missing(system: System) -> tuple[str, ...]:
 # --- which states a method learns from ----------------------------------------------------------
 
 
-def search_space(material: Material, pair: str) -> tuple[Grid, ...]:
+def search_space(data: FigureData, pair: str) -> tuple[Grid, ...]:
     """Figure 6 (a) and (b): where HMT's states are, and where those of SM², with paths."""
-    hmt, sm2 = (material.systems(pair, method) for method in ("hmt", "sm2"))
-    grids = []
-    if hmt:
-        middle = hmt[0].variants[len(hmt[0].variants) // 2]
-        grids.append(_hmt_grid(material, pair, hmt[0]._replace(variants=(middle,))))
-    if sm2:
-        banded = [one for one in sm2 if material.settings(pair, one)["prohibition"] != "none"]
-        whole = [one for one in sm2 if one not in banded]
-        grids.append(_sm2_grid(material, pair, whole[-1], banded[-1:]))
+    hmt, sm2 = (data.systems(pair, method) for method in ("hmt", "sm2"))
+    banded = [one for one in sm2 if data.settings(pair, one)["prohibition"] != "none"]
+    systems = [
+        *(one._replace(variants=one.variants[len(one.variants) // 2 :][:1]) for one in hmt),
+        *[one for one in sm2 if one not in banded][-1:],
+    ]
+    instances = _alike(data, pair, systems)
+    grids = [
+        _hmt_grid(data, pair, one, instance)
+        if one.method == "hmt"
+        else _sm2_grid(data, pair, one, instance, banded[-1:])
+        for one, instance in zip(systems, instances, strict=True)
+    ]
+    if len({tuple(one.pieces) for one in instances if one}) > 1:
+        unlike = "beware: the systems translate no test sentence alike"
+        grids = [replace(grid, notes=(*grid.notes, unlike)) for grid in grids]
     return tuple(grids)
 
 
-def _hmt_grid(material: Material, pair: str, system: System) -> Grid:
-    settings = material.settings(pair, system)
+def _alike(data: FigureData, pair: str, systems: Sequence[System]) -> list[Instance | None]:
+    """One sentence as each system decoded it: one that all translate alike, if there is one.
+
+    Paths can be compared only through the same states, so that is worth more than a good length.
+    """
+    decoded = [_decoded_at_shown_knob(data, pair, one) for one in systems]
+    known = [some for some in decoded if some]
+    common = set(known[0]).intersection(*known) if known else set[int]()
+    if not common:
+        return [None for _ in systems]
+
+    def rank(index: int) -> tuple[int, int, int]:
+        targets = {tuple(some[index].pieces) for some in known}
+        return len(targets), _excess(known[0][index], _SHOWN_TOKENS), index
+
+    best = min(common, key=rank)
+    return [some.get(best) for some in decoded]
+
+
+def _hmt_grid(data: FigureData, pair: str, system: System, instance: Instance | None) -> Grid:
+    settings = data.settings(pair, system)
     title = f"(a) HMT, L = {settings['low']}, K = {settings['states']}"
-    instance = readable_instance(material, pair, system, _SHOWN_TOKENS)
     if instance is None:
         return Grid(title, None, {}, notes=_missing(system))
     sentence = _decoded(instance, pair)
@@ -141,17 +172,21 @@ def _hmt_grid(material: Material, pair: str, system: System) -> Grid:
     )
 
 
-def _sm2_grid(material: Material, pair: str, system: System, banded: list[System]) -> Grid:
+def _sm2_grid(
+    data: FigureData,
+    pair: str,
+    system: System,
+    instance: Instance | None,
+    banded: list[System],
+) -> Grid:
     title = f"(b) {label_of(system.key)}"
-    instance = readable_instance(material, pair, system, _SHOWN_TOKENS)
     if instance is None:
         return Grid(title, None, {}, notes=_missing(system))
     sentence = _decoded(instance, pair)
     regions = [
-        Region(look_of(one.key), sm2_states(material.settings(pair, one), sentence))
-        for one in banded
+        Region(style_of(one.key), sm2_states(data.settings(pair, one), sentence)) for one in banded
     ]
-    bounds = [material.settings(pair, one) for one in banded]
+    bounds = [data.settings(pair, one) for one in banded]
     notes = [
         f"inside the line: {label_of(one.key)}, from wait-{own['prohibition_lower']} "
         f"to wait-{own['prohibition_upper']}"
@@ -161,7 +196,7 @@ def _sm2_grid(material: Material, pair: str, system: System, banded: list[System
         title,
         sentence,
         {},
-        allowed=sm2_states(material.settings(pair, system), sentence),
+        allowed=sm2_states(data.settings(pair, system), sentence),
         regions=tuple(regions),
         paths=(_path(instance, system),),
         notes=("; ".join([f"as decoded at γ = {instance.knob}, {sentence.origin}", *notes]),),
@@ -173,7 +208,7 @@ def hmt_states(settings: dict[str, Any], sentence: Sentence) -> frozenset[State]
     import torch
 
     from simt.methods.hmt import state_reads
-    from simt.settings import HmtSettings
+    from simt.settings.methods.hmt import HmtSettings
 
     limit_1 = torch.tensor([len(sentence.source)])
     reads_1NK = state_reads(len(sentence.target), limit_1, HmtSettings.of(settings))
@@ -186,7 +221,7 @@ def sm2_states(settings: dict[str, Any], sentence: Sentence) -> frozenset[State]
     import torch
 
     from simt.methods.sm2 import allowed_states
-    from simt.settings import Sm2Settings
+    from simt.settings.methods.sm2 import Sm2Settings
 
     length = len(sentence.source)
     prefixes_M = torch.arange(1, length + 1)
@@ -199,17 +234,20 @@ def sm2_states(settings: dict[str, Any], sentence: Sentence) -> frozenset[State]
     return frozenset((int(row) + 1, int(place) + 1) for place, row in allowed_MN.nonzero())
 
 
-def readable_instance(
-    material: Material, pair: str, system: System, tokens: int
-) -> Instance | None:
+def readable_instance(data: FigureData, pair: str, system: System, tokens: int) -> Instance | None:
     """The first decoded sentence of about so many tokens, at the γ nearest to the shown one."""
-    run = _first_run(material, pair, system)
-    path = material.results / "points" / str(Point(run, "test")) / INSTANCES_FILE
+    decoded = _decoded_at_shown_knob(data, pair, system).values()
+    return min(decoded, key=lambda instance: _excess(instance, tokens), default=None)
+
+
+def _decoded_at_shown_knob(data: FigureData, pair: str, system: System) -> dict[int, Instance]:
+    """What a system made of each test sentence, by number; empty where nothing was decoded."""
+    run = _first_run(data, pair, system)
+    path = data.results / "points" / str(Point(run, "test")) / INSTANCES_FILE
     if not path.exists():
-        return None
+        return {}
     groups = read_groups(path)
-    knob = min(groups, key=_distance)
-    return min(groups[knob], key=lambda instance: _excess(instance, tokens))
+    return {one.index: one for one in groups[min(groups, key=_distance)]}
 
 
 def _excess(instance: Instance, tokens: int) -> int:
@@ -235,4 +273,4 @@ def _decoded(instance: Instance, pair: str) -> Sentence:
 
 def _path(instance: Instance, system: System) -> DecisionPath:
     assert instance.token_delays is not None
-    return DecisionPath(look_of(system.key), instance.token_delays[:_MAX_ROWS])
+    return DecisionPath(style_of(system.key), instance.token_delays[:_MAX_ROWS])

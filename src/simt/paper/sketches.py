@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from simt.paper.style import Look
+from simt.paper.style import Style
 
 State = tuple[int, int]
 
@@ -24,7 +24,7 @@ class Sentence(NamedTuple):
 class DecisionPath(NamedTuple):
     """How a system went through the states: source tokens read at each target token."""
 
-    look: Look
+    style: Style
     delays: tuple[int, ...]
 
     def states(self) -> Iterator[State]:
@@ -36,7 +36,7 @@ class DecisionPath(NamedTuple):
 class Region(NamedTuple):
     """Some of the states, with a line around them."""
 
-    look: Look
+    style: Style
     states: frozenset[State]
 
 

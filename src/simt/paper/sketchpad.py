@@ -20,7 +20,7 @@ from simt.paper.style import (
     INK,
     MIXTURE,
     PREFIX,
-    Look,
+    Style,
 )
 
 Axes = Any  # matplotlib has no types here
@@ -39,10 +39,10 @@ def drawers(sketch: Sketch) -> list[Callable[[Axes], None]]:
     return [partial(_draw_passes, step=sketch), partial(_draw_numbers, step=sketch)]
 
 
-def legend_looks(sketch: Sketch) -> list[Look]:
+def legend_styles(sketch: Sketch) -> list[Style]:
     """The lines and marks of a sketch that a legend must tell apart."""
     if isinstance(sketch, Grid):
-        return [path.look for path in sketch.paths] + [one.look for one in sketch.regions]
+        return [path.style for path in sketch.paths] + [one.style for one in sketch.regions]
     return [FULL_SOURCE, PREFIX, CONFIDENCE, MIXTURE]
 
 
@@ -79,11 +79,11 @@ def _draw_grid(axes: Axes, grid: Grid) -> None:
         bar.ax.tick_params(length=0)
 
 
-def _fill(axes: Axes, states: Iterable[State], **looks: Any) -> None:
+def _fill(axes: Axes, states: Iterable[State], **styles: Any) -> None:
     cells = [
         Rectangle((column - _CELL / 2, row - _CELL / 2), _CELL, _CELL) for row, column in states
     ]
-    axes.add_collection(PatchCollection(cells, **looks))
+    axes.add_collection(PatchCollection(cells, **styles))
 
 
 def _draw_outline(axes: Axes, region: Region) -> None:
@@ -99,18 +99,18 @@ def _draw_outline(axes: Axes, region: Region) -> None:
         ):
             if neighbour not in region.states:
                 sides.append(side)
-    colour = region.look.colour
+    colour = region.style.colour
     axes.add_collection(LineCollection(sides, colors=colour, linewidths=1.1, capstyle="round"))
 
 
 def _draw_path(axes: Axes, path: DecisionPath) -> None:
     """A line from state to state, with a mark wherever something was written."""
     rows, columns = zip(*path.states(), strict=True)
-    axes.plot(columns, rows, color=path.look.colour, linewidth=1.1, zorder=3)
+    axes.plot(columns, rows, color=path.style.colour, linewidth=1.1, zorder=3)
     written = range(1, len(path.delays) + 1)
     axes.plot(
-        path.delays, written, linestyle="", marker=path.look.marker, markersize=3.6, zorder=4,
-        markerfacecolor=path.look.colour, markeredgecolor="white", markeredgewidth=0.5,
+        path.delays, written, linestyle="", marker=path.style.marker, markersize=3.6, zorder=4,
+        markerfacecolor=path.style.colour, markeredgecolor="white", markeredgewidth=0.5,
     )  # fmt: skip
 
 
@@ -143,13 +143,13 @@ def _draw_passes(axes: Axes, step: TrainingStep) -> None:
         axes.text(56, 30, "no sentence", ha="center", color=INK)
         return
     source = step.sentence.source
-    for y, look, name, tokens, given in (
+    for y, style, name, tokens, given in (
         (47, FULL_SOURCE, "whole source $x$", source, ""),
         (15, PREFIX, "prefix", source[: step.prefix], rf"$x_{{\leq j}}$, $j={step.prefix}$"),
     ):
-        _draw_tokens(axes, y, look, f"{name} {given}".strip(), tokens)
-        _draw_box(axes, 33, y, 15, "encoder", look.colour)
-        _draw_box(axes, 53, y, 15, "decoder", look.colour)
+        _draw_tokens(axes, y, style, f"{name} {given}".strip(), tokens)
+        _draw_box(axes, 33, y, 15, "encoder", style.colour)
+        _draw_box(axes, 53, y, 15, "decoder", style.colour)
         _draw_arrow(axes, (28, y), (33, y))
         _draw_arrow(axes, (48, y), (53, y))
     for x in (40.5, 60.5):
@@ -182,13 +182,13 @@ def _draw_outputs(axes: Axes) -> None:
     axes.text(103, 32, "$L_S$", va="center")
 
 
-def _draw_tokens(axes: Axes, y: float, look: Look, name: str, tokens: Iterable[str]) -> None:
+def _draw_tokens(axes: Axes, y: float, style: Style, name: str, tokens: Iterable[str]) -> None:
     """The tokens that a pass is given, in a box as high as they need."""
     lines = textwrap.wrap(" ".join(tokens), 21)
     height = 4.2 * len(lines) + 3
-    axes.add_patch(_rounded(0, y - height / 2, 28, height, look.colour))
+    axes.add_patch(_rounded(0, y - height / 2, 28, height, style.colour))
     axes.text(1.5, y, "\n".join(lines), va="center", size=5.5, linespacing=1.25)
-    axes.text(0, y + height / 2 + 1, name, color=look.colour, va="bottom", size=6)
+    axes.text(0, y + height / 2 + 1, name, color=style.colour, va="bottom", size=6)
 
 
 def _draw_box(axes: Axes, x: float, y: float, width: float, text: str, colour: str) -> None:
@@ -217,17 +217,17 @@ def _draw_numbers(axes: Axes, step: TrainingStep) -> None:
         return
     rows = range(1, len(step.sentence.target) + 1)
     axes.hlines(rows, step.full, step.partial, color=EMPTY_GREY, linewidth=1.0, zorder=1)
-    for look, values in (
+    for style, values in (
         (FULL_SOURCE, step.full),
         (PREFIX, step.partial),
         (CONFIDENCE, step.confidence),
         (MIXTURE, step.mixture),
     ):
         axes.plot(
-            values, rows, linestyle="", marker=look.marker, markersize=4.2,
-            markerfacecolor=look.colour if look.is_filled else "white",
-            markeredgecolor="white" if look.is_filled else look.colour,
-            markeredgewidth=0.35 if look.is_filled else 0.7,
+            values, rows, linestyle="", marker=style.marker, markersize=4.2,
+            markerfacecolor=style.colour if style.is_filled else "white",
+            markeredgecolor="white" if style.is_filled else style.colour,
+            markeredgewidth=0.35 if style.is_filled else 0.7,
         )  # fmt: skip
     axes.set_xlim(-0.03, 1.03)
     axes.set_ylim(len(rows) + 0.6, 0.4)

@@ -1,17 +1,17 @@
-"""A table as data, and as LaTeX (booktabs), Markdown and CSV.
+"""A table as data, and as Markdown and CSV.
 
-LaTeX and Markdown are rounded for reading; the CSV has every digit, and a column of its own for the
-deviation over seeds.
+Markdown is rounded for reading, as LaTeX is; the CSV has every digit, and a column of its own for
+the deviation over seeds.
 """
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import NamedTuple
 
-from simt.paper.material import KnobName, Missing
+from simt.paper.figure_data import KnobName, Missing
 from simt.paper.rows import Number, Place
 
 NOTHING = "–"
@@ -35,7 +35,18 @@ class Measured(NamedTuple):
         return stdev(numbers) if len(numbers) > 1 else None
 
 
-Cell = str | float | KnobName | Measured | None  # a plain number is the paper's
+class Formula(NamedTuple):
+    """Text with mathematics in it, and the same in LaTeX."""
+
+    text: str
+    latex: str
+
+
+Cell = str | float | KnobName | Formula | Measured | None  # a plain number is the paper's
+
+
+TableRow = tuple[Cell, ...]
+Groups = tuple[tuple[TableRow, ...], ...]  # with a rule between them
 
 
 class Column(NamedTuple):
@@ -45,7 +56,7 @@ class Column(NamedTuple):
     heading: str
     decimals: int | None = None  # None: text
     scale: float = 1.0  # of what is printed, not of the CSV
-    width: float | None = None  # of text that may need several lines, as a share of the page
+    width: float | None = None  # at most, as a fraction of the page; longer text has several lines
 
 
 @dataclass(frozen=True)
@@ -54,11 +65,11 @@ class Block:
 
     pair: str
     heading: str
-    groups: tuple[tuple[tuple[Cell, ...], ...], ...]
+    groups: Groups
     notes: tuple[str, ...] = ()
 
     @property
-    def rows(self) -> list[tuple[Cell, ...]]:
+    def rows(self) -> list[TableRow]:
         """All rows."""
         return [row for group in self.groups for row in group]
 
@@ -71,11 +82,6 @@ class Table:
     columns: tuple[Column, ...]
     blocks: tuple[Block, ...]
     missing: tuple[Missing, ...] = ()
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether one column of a two-column paper is too narrow for it."""
-        return len(self.columns) > 6 or any(column.width for column in self.columns)
 
     @property
     def measured(self) -> list[Measured]:
@@ -96,6 +102,8 @@ def cell_text(cell: Cell, column: Column) -> str:
     """A cell for a reader."""
     if cell is None:
         return NOTHING
+    if isinstance(cell, Formula):
+        return cell.text
     if isinstance(cell, str | KnobName):
         return str(cell)
     value = cell.mean if isinstance(cell, Measured) else cell
@@ -145,76 +153,6 @@ def _padded(line: Sequence[str], columns: Sequence[Column], widths: Sequence[int
     ]
 
 
-# --- LaTeX --------------------------------------------------------------------------------------
-
-_LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
-    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "²": r"\textsuperscript{2}", "→": r"$\rightarrow$", "±": r"$\pm$", "–": "--", "…": r"\dots{}",
-    "λ": r"$\lambda$", "γ": r"$\gamma$", "δ": r"$\delta$", "τ": r"$\tau$", "ρ": r"$\rho$",
-    "β": r"$\beta$", "ε": r"$\epsilon$", "×": r"$\times$", "§": r"\S{}", "∞": r"$\infty$",
-    "≥": r"$\geq$", "≤": r"$\leq$", "⟨": r"$\langle$", "⟩": r"$\rangle$", "Δ": r"$\Delta$",
-    "<": r"\textless{}", ">": r"\textgreater{}",
-}  # fmt: skip
-
-
-def latex_text(text: str) -> str:
-    """Plain text for LaTeX: every character that it would take for a command is escaped."""
-    return "".join(_LATEX.get(character, character) for character in text)
-
-
-def as_latex(table: Table, name: str) -> str:
-    """A ``table`` for each block; the document needs the package booktabs and UTF-8."""
-    floats = []
-    for number, block in enumerate(table.blocks, start=1):
-        label = name if len(table.blocks) == 1 else f"{name}-{number}"
-        floats.append(_latex_float(table, block, label))
-    return "% Needs \\usepackage{booktabs}.\n" + "\n".join(floats)
-
-
-def _latex_float(table: Table, block: Block, label: str) -> str:
-    caption = f"{table.title}: {block.heading}." if block.heading else f"{table.title}."
-    caption += "".join(f" {note[0].upper()}{note[1:]}." for note in block.notes)
-    kinds = "".join(_latex_kind(column) for column in table.columns)
-    kind = "table*" if table.is_wide else "table"
-    head = " & ".join(latex_text(column.heading) for column in table.columns)
-    groups = [_latex_group(table.columns, group) for group in block.groups]
-    groups = groups or [" & ".join(["--"] * len(table.columns)) + r" \\"]
-    lines = [
-        rf"\begin{{{kind}}}[t]", r"\centering\small", rf"\begin{{tabular}}{{{kinds}}}", r"\toprule",
-        head + r" \\", r"\midrule", "\n\\midrule\n".join(groups), r"\bottomrule",
-        r"\end{tabular}", rf"\caption{{{latex_text(caption)}}}", rf"\label{{tab:{label}}}",
-        rf"\end{{{kind}}}",
-    ]  # fmt: skip
-    return "\n".join(lines) + "\n"
-
-
-def _latex_kind(column: Column) -> str:
-    if column.width:
-        return rf"p{{{column.width:g}\linewidth}}"
-    return "l" if column.decimals is None else "r"
-
-
-def _latex_group(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> str:
-    """The rows between two rules; what the first column repeats is written once."""
-    lines = []
-    before: Cell = None
-    for row in rows:
-        cells = [_latex_cell(cell, column) for cell, column in zip(row, columns, strict=True)]
-        if row[0] == before:
-            cells[0] = ""
-        before = row[0]
-        lines.append(" & ".join(cells) + r" \\")
-    return "\n".join(lines)
-
-
-def _latex_cell(cell: Cell, column: Column) -> str:
-    text = cell_text(cell, column)
-    if isinstance(cell, float | Measured) and text.startswith("-"):
-        return f"$-${latex_text(text[1:])}"
-    return latex_text(text)
-
-
 # --- CSV ----------------------------------------------------------------------------------------
 
 
@@ -250,7 +188,9 @@ def _csv_cells(cell: Cell, column: Column) -> list[str]:
         return [_digits(cell.mean, column), deviation]
     if isinstance(cell, float):
         return [_digits(cell, column), ""]
-    return [cell.value if isinstance(cell, KnobName) else cell or "", ""]
+    if isinstance(cell, KnobName):
+        return [cell.value, ""]
+    return [cell.text if isinstance(cell, Formula) else cell or "", ""]
 
 
 def _digits(value: float, column: Column) -> str:

@@ -1,6 +1,8 @@
 """Satisfied alignments: how often a word was written after the source word it translates was read.
 
-SA = share of target words with a <= g (methods.md §12.4), over instances on which the reference
+docs/methods.md, "Satisfied alignments".
+
+SA = fraction of target words with a <= g, over instances on which the reference
 was forced, because only the reference has gold alignments. a is the furthest source word linked
 to the target word, counted in tokens up to its last piece; g is the delay of the target word's
 first piece. [?] marks what the paper leaves open; every choice is in the signature.
@@ -11,18 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
 from simt.corpus.alignments import Links, parse_links
 from simt.errors import SimtError
-from simt.instances import Instance, word_ends
-from simt.scoring.quality import Counts
+from simt.instances import Instance
+from simt.pieces import word_ends
+from simt.problems import read_text
 from simt.scoring.scores import Score, make_signature
 
 
 @dataclass(frozen=True)
 class AlignmentChoices:
-    """The protocol; the defaults are those of §12.4."""
+    """The protocol; the defaults are those of docs/methods.md, "Satisfied alignments"."""
 
     links: Literal["sure", "possible"] = "sure"  # possible: both kinds
     unaligned: Literal["skip", "satisfied"] = "skip"  # [?] target words without a link
@@ -36,15 +37,14 @@ def satisfied_alignments(
 ) -> Score:
     """SA over all words of all sentences, from 0 to 1; ``links[i]`` are those of sentence i.
 
-    ``empty`` counts sentences without a word that counts.
+    ``left_out`` counts sentences without a word that counts; of each other sentence it is kept how
+    many words were satisfied, and of how many.
     """
     choices = choices or AlignmentChoices()
     verdicts = [_verdicts(instance, _links_of(instance, links), choices) for instance in instances]
-    flat = [verdict for sentence in verdicts for verdict in sentence]
-    return Score(
-        name=f"sa_{choices.average}",
-        value=sum(flat) / len(flat) if flat else None,
-        signature=make_signature(
+    return Score.of(
+        f"sa_{choices.average}",
+        make_signature(
             "SA",
             links=choices.links,
             position="furthest",
@@ -52,25 +52,18 @@ def satisfied_alignments(
             average=choices.average,
             forced="reference",
         ),
-        sentences=len(instances),
-        empty=sum(not sentence for sentence in verdicts),
+        [(sum(sentence), len(sentence)) if sentence else None for sentence in verdicts],
+        _ratio,
     )
 
 
-def alignment_counts(
-    instances: Sequence[Instance],
-    links: Sequence[Links],
-    choices: AlignmentChoices | None = None,
-) -> Counts:
-    """For each sentence, how many words were satisfied and how many count: SA is their ratio."""
-    choices = choices or AlignmentChoices()
-    verdicts = [_verdicts(instance, _links_of(instance, links), choices) for instance in instances]
-    return np.array([(sum(sentence), len(sentence)) for sentence in verdicts], np.int64)
+def _ratio(counts: Sequence[tuple[int, int]]) -> float:
+    return sum(satisfied for satisfied, _ in counts) / sum(words for _, words in counts)
 
 
 def read_links(path: Path) -> list[Links]:
     """The links of every sentence of a prepared split."""
-    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    lines = read_text(path, "run `simt prepare` again").split("\n")[:-1]
     return [
         parse_links(line, 0, f"{path}, line {number}") for number, line in enumerate(lines, start=1)
     ]

@@ -104,8 +104,12 @@ def _mean(result: CometScores, values: Sequence[float]) -> Score:
         scale="100",
         lib=f"unbabel-comet-{version('unbabel-comet')}",
     )
-    value = 100 * sum(values) / len(values) if values else None
-    return Score(column(result.model), value, signature, len(values))
+    return Score.of(column(result.model), signature, values, hundredfold_mean)
+
+
+def hundredfold_mean(values: Sequence[float]) -> float:
+    """The mean of scores from 0 to 1 as the paper prints it."""
+    return 100 * sum(values) / len(values)
 
 
 def column(model: str) -> str:

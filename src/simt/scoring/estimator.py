@@ -2,7 +2,7 @@
 
 COMET-Kiwi is gated, and knows nothing of toy sentences. This one has its form (``UnifiedMetric``,
 hypothesis and source in one sequence, no reference) and is scored by the same code, but it is
-trained from nothing on translations that were spoilt on purpose, and it is named so that nobody
+trained from nothing on translations that were corrupted on purpose, and it is named so that nobody
 takes it for the other. It tells good toy translations from bad ones; it means nothing elsewhere.
 """
 
@@ -20,7 +20,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from simt.atomic import atomic_file
+from simt.atomic import atomic_file, atomic_folder
 from simt.corpus.formats import read_part
 from simt.errors import SimtError
 from simt.pairs import PrepareSettings
@@ -41,14 +41,14 @@ class EstimatorSize:
     layers: int = 1
     hidden: int = 64
     max_tokens: int = 256
-    spoilt_per_pair: int = 3
+    corrupted_per_pair: int = 3
     epochs: int = 5
     batch: int = 32
     peak_lr: float = 2e-3
-    warmup_share: float = 0.1
+    warmup_fraction: float = 0.1
 
 
-# --- spoilt translations --------------------------------------------------------------------------
+# --- corrupted translations ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -60,25 +60,27 @@ class Example:
     score: float
 
 
-def spoil(words: Sequence[str], severity: float, vocabulary: Sequence[str], rng: Random) -> str:
+def corrupt(words: Sequence[str], severity: float, vocabulary: Sequence[str], rng: Random) -> str:
     """The words with about ``severity`` of them dropped, replaced, doubled or swapped."""
-    spoilt: list[str] = []
+    corrupted: list[str] = []
     for word in words:
         if rng.random() >= severity:
-            spoilt.append(word)
+            corrupted.append(word)
             continue
         kind = rng.choice(("drop", "replace", "replace", "double", "swap"))
         if kind == "replace":
-            spoilt.append(rng.choice(vocabulary))
+            corrupted.append(rng.choice(vocabulary))
         elif kind == "double":
-            spoilt += [word, word]
+            corrupted += [word, word]
         elif kind == "swap":
-            spoilt.insert(max(len(spoilt) - rng.randint(1, 3), 0), word)
-    return " ".join(spoilt)
+            corrupted.insert(max(len(corrupted) - rng.randint(1, 3), 0), word)
+    return " ".join(corrupted)
 
 
-def spoilt_examples(pairs: Sequence[tuple[str, str]], per_pair: int, rng: Random) -> list[Example]:
-    """Every pair as it is, and ``per_pair`` times spoilt; some of these are cut short or mixed up.
+def corrupted_examples(
+    pairs: Sequence[tuple[str, str]], per_pair: int, rng: Random
+) -> list[Example]:
+    """Every pair as it is, and ``per_pair`` times corrupted; some are cut short or mixed up.
 
     The score is 1 - edit distance in words / the longer of both lengths.
     """
@@ -94,7 +96,7 @@ def spoilt_examples(pairs: Sequence[tuple[str, str]], per_pair: int, rng: Random
                 words = target.split()
                 translation = " ".join(words[: rng.randint(1, len(words))])
             else:
-                translation = spoil(target.split(), rng.random() ** 1.5, vocabulary, rng)
+                translation = corrupt(target.split(), rng.random() ** 1.5, vocabulary, rng)
             examples.append(Example(source, translation, word_similarity(translation, target)))
     return examples
 
@@ -117,15 +119,19 @@ def word_similarity(translation: str, target: str) -> float:
 # --- training -------------------------------------------------------------------------------------
 
 
-def make_estimator(settings: EstimatorSettings, corpus: Path, to: Path) -> None:
-    """Train the toy quality estimator on training pairs of a corpus, as people write them."""
-    text = (corpus / "text" / "settings.json").read_text(encoding="utf-8")
-    prepared = PrepareSettings.model_validate_json(text)
+def make_estimator(
+    settings: EstimatorSettings, prepared: PrepareSettings, raw: Path, to: Path
+) -> float:
+    """Train the toy quality estimator on training pairs of a corpus, as people write them.
+
+    The mean loss of the last epoch.
+    """
     drops: Counter[str] = Counter()
     (part, *_) = prepared.splits.train
-    read = read_part(part, corpus / "raw", prepared.source, prepared.target, drops)
+    read = read_part(part, raw, prepared.source, prepared.target, drops)
     pairs = [(pair.source, pair.references[0]) for pair in islice(read, settings.pairs)]
-    train_estimator(pairs, settings.seed, to / "toy-estimator")
+    with atomic_folder(to / "toy-estimator") as folder:
+        return train_estimator(pairs, settings.seed, folder)
 
 
 def train_estimator(
@@ -143,7 +149,7 @@ def train_estimator(
     with _own_random_state(seed):
         _write_encoder(pairs, folder / ENCODER, size)
         model = _make_model(folder, size)
-        loss = _train(model, spoilt_examples(pairs, size.spoilt_per_pair, rng), size, rng)
+        loss = _train(model, corrupted_examples(pairs, size.corrupted_per_pair, rng), size, rng)
         _write_model(model, folder)
     return loss
 
@@ -206,7 +212,7 @@ def _train(model: Any, examples: Sequence[Example], size: EstimatorSize, rng: Ra
     total = size.epochs * len(batches)
     optimiser = torch.optim.AdamW(model.parameters(), lr=size.peak_lr, weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: _rate(step / total, size.warmup_share)
+        optimiser, lambda step: _rate(step / total, size.warmup_fraction)
     )
     model.train()
     losses: list[float] = []
@@ -237,7 +243,7 @@ def _batches(
 
 
 def _rate(progress: float, warmup: float) -> float:
-    """The share of the peak learning rate: up in a line, down in half a cosine."""
+    """The fraction of the peak learning rate: up in a line, down in half a cosine."""
     if progress < warmup:
         return progress / warmup
     return 0.5 * (1 + math.cos(math.pi * (progress - warmup) / (1 - warmup)))
@@ -254,7 +260,7 @@ def _write_model(model: Any, folder: Path) -> None:
     with atomic_file(folder / HPARAMS) as stream:
         yaml.safe_dump(hparams, stream)
     with atomic_file(folder / NAME_FILE) as stream:
-        about = "trained on spoilt toy translations; not COMET-Kiwi, and no use elsewhere"
+        about = "trained on corrupted toy translations; not COMET-Kiwi, and no use elsewhere"
         json.dump({"name": TOY_ESTIMATOR, "about": about}, stream)
     checkpoint = {
         "state_dict": model.state_dict(),

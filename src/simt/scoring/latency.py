@@ -1,7 +1,8 @@
-"""Latency: AL, LAAL, AP, DAL, CW and the longest wait, under every definition in use.
+"""Latency: AL, LAAL, YAAL, AP, DAL, ATD, CW and the longest wait, under every definition in use.
 
 ``delays[i]`` (g) is how many source units had been read when target unit i was written, X the
-source length, Y the target length. methods.md §12.1 has the formulas and who counts what:
+source length, Y the target length. docs/methods.md, "Latency metrics" has the formulas and who
+counts what:
 
 - ``bpe_eos_hyp``: tokens, EOS counted on both sides, Y = what was written. The paper's.
 - ``bpe_noeos_hyp``: tokens without EOS; a delay never exceeds the source without EOS.
@@ -10,44 +11,31 @@ source length, Y the target length. methods.md §12.1 has the formulas and who c
 Degenerate sentences, in every definition:
 
 - Nothing was written, or there was nothing to read: the sentence has no latency. It is left out
-  of the mean (SimulEval does so, too) and counted in ``Score.empty``. Where EOS counts, an empty
+  of the mean (SimulEval does so, too) and counted in ``Score.left_out``. Where EOS counts, an empty
   output is one token and has a latency.
 - The output ended before the source did: every written unit counts in AL; CW divides the last
   delay, not the whole source (HMT's code divides the whole source).
 - The whole source first: AL is X, whatever was written. One unit: AL is its delay.
+- YAAL also leaves out sentences of which nothing was written before the whole source was read, and
+  in all others the words that were: it says how a system is simultaneous where it is, and a few
+  early words make it small. It is therefore shown with how many sentences it counts, and with the
+  test for such policies (``degeneracy``).
 - SimulEval counts an empty reference as one word, and one more word for each extra blank.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from math import isnan, nan
 from typing import Any, Literal, NamedTuple
 
 from simt.errors import SimtError
 from simt.instances import Instance, Number, Unit
-from simt.scoring.scores import Score, make_signature
-
-Mode = Literal["bpe_eos_hyp", "bpe_noeos_hyp", "word_ref"]
-
+from simt.lagging import average_lagging
+from simt.scoring.scores import Score, make_signature, mean
+from simt.settings import LatencyMode
 
 # --- one sentence -------------------------------------------------------------------------------
-
-
-def average_lagging(
-    delays: Sequence[Number], source_length: Number, target_length: Number
-) -> float:
-    """Mean number of source units the hypothesis trails an ideal translator by.
-
-    Ma et al. (2019). Units after the first one written with the whole source read do not count.
-    """
-    slope = source_length / target_length
-    lag = 0.0
-    for written, delay in enumerate(delays):
-        lag += delay - written * slope
-        if delay >= source_length:
-            return lag / (written + 1)
-    return lag / len(delays)
 
 
 def length_adaptive_average_lagging(
@@ -60,10 +48,23 @@ def length_adaptive_average_lagging(
     return average_lagging(delays, source_length, max(len(delays), target_length))
 
 
+def yet_another_average_lagging(
+    delays: Sequence[Number], source_length: Number, target_length: Number
+) -> float:
+    """Length-adaptive average lagging of the units written before the whole source was read.
+
+    Polák et al. (2025); not a number where there is none.
+    """
+    slope = source_length / max(len(delays), target_length)
+    early = takewhile(lambda delay: delay < source_length, delays)
+    lags = [delay - written * slope for written, delay in enumerate(early)]
+    return sum(lags) / len(lags) if lags else nan
+
+
 def average_proportion(
     delays: Sequence[Number], source_length: Number, target_length: Number
 ) -> float:
-    """Mean share of the source that had been read at each target unit.
+    """Mean fraction of the source that had been read at each target unit.
 
     Cho and Esipova (2016). With the length of a shorter reference it can exceed 1.
     """
@@ -82,6 +83,24 @@ def differentiable_average_lagging(delays: Sequence[Number], source_length: Numb
         paced = max(delay, paced + slope) if written else delay
         lag += paced - written * slope
     return lag / len(delays)
+
+
+def average_token_delay(delays: Sequence[Number]) -> float:
+    """Mean distance in time from each unit written to the source unit it is paired with.
+
+    Kano et al. (2023), as SimulEval's scorer does for text: to write takes as long as to read, and
+    the i-th unit goes with the i-th of the source, minus how far the output was ahead of the
+    source when what is written at the same time was begun, but with none that was not read.
+    (The command of SimulEval 1.1.4 takes every log for one of speech, and prints another number.)
+    """
+    total, now, ahead, last_delay = 0.0, 0.0, 0.0, 0.0
+    for written, delay in enumerate(delays):
+        if written and delay != last_delay:
+            ahead = max(0.0, written - last_delay)
+        now = max(delay, now) + 1
+        total += now - min(written + 1 - ahead, delay)
+        last_delay = delay
+    return total / len(delays)
 
 
 def waits(delays: Sequence[Number]) -> list[Number]:
@@ -114,7 +133,7 @@ class Definition:
     is_computation_aware: bool = False
 
 
-MODES: dict[Mode, Definition] = {
+MODES: dict[LatencyMode, Definition] = {
     "bpe_eos_hyp": Definition("token", "both", "hyp"),
     "bpe_noeos_hyp": Definition("token", "no", "hyp"),
     "word_ref": Definition("word", "no", "ref"),
@@ -158,6 +177,7 @@ class Metric(NamedTuple):
     name: str
     length: Literal["none", "hyp", "max", "defined"]
     compute: Callable[[Lengths, Number], float]
+    is_of_units: bool = False  # delays must be counts, neither times nor computation-aware
 
 
 METRICS = (
@@ -167,14 +187,22 @@ METRICS = (
         "max",
         lambda given, y: length_adaptive_average_lagging(given.delays, given.source, y),
     ),
+    Metric(
+        "YAAL",
+        "max",
+        lambda given, y: yet_another_average_lagging(given.delays, given.source, y),
+    ),
     Metric("AP", "defined", lambda given, y: average_proportion(given.delays, given.source, y)),
     Metric(
         "DAL", "hyp", lambda given, _: differentiable_average_lagging(given.delays, given.source)
     ),
+    Metric("ATD", "none", lambda given, _: average_token_delay(given.delays), is_of_units=True),
     Metric("CW", "none", lambda given, _: consecutive_wait(given.delays)),
     Metric("MaxCW", "none", lambda given, _: longest_wait(given.delays)),
 )
 _METRICS = {metric.name: metric for metric in METRICS}
+DEGENERACY = "DSPTV"  # degenerate simultaneous policy test value, of a corpus
+MOST_DEGENERACY = 20  # percentage points that are no reason to warn
 
 
 def sentence_latency(instance: Instance, definition: Definition, metric: str = "AL") -> float:
@@ -205,20 +233,74 @@ def latency_scores(
 ) -> list[Score]:
     """Every metric under one definition: the plain mean over sentences.
 
-    LAAL is left out where the reference's length in tokens is not known. ``unit`` is what the
-    delays of another system's file are counted in.
+    LAAL and YAAL are left out where the reference's length in tokens is not known. ``unit`` is
+    what the delays of another system's file are counted in.
     """
     reason = why_not(instances, definition)
     if reason is not None:
         raise SimtError(reason)
     given = [lengths_of(instance, definition) for instance in instances]
     is_reference_known = all(lengths.reference is not None for lengths in given)
-    return [
-        _mean(instances, given, definition, metric, unit)
-        for metric in METRICS
-        if is_reference_known or not _needs_reference(definition, metric)
-        if not (definition.is_computation_aware and metric.length == "none")
-    ]
+    scores = []
+    for metric in METRICS:
+        if not _applies(metric, definition, unit):
+            continue
+        if is_reference_known or not _needs_reference(definition, metric):
+            scores.append(_mean(instances, given, definition, metric, unit))
+            if metric.name == "YAAL":
+                scores.append(_degeneracy_score(given, definition, unit))
+    return scores
+
+
+def _applies(metric: Metric, definition: Definition, unit: Unit) -> bool:
+    """Whether a metric is for delays of this kind."""
+    if definition.is_computation_aware:
+        return metric.length != "none" and metric.name != "YAAL"
+    return not metric.is_of_units or _unit_name(definition, unit) not in ("ms", "other")
+
+
+class Earliness(NamedTuple):
+    """What a sentence gives to the test of a policy: units written early, and as YAAL expects."""
+
+    early: int  # before the whole source was read
+    written: int
+    expected: float  # source units that would be left when each unit is written
+    read: Number  # source units of sentences with a YAAL
+
+
+def _earliness(given: Lengths) -> Earliness:
+    delays, source, reference = given
+    assert reference is not None
+    early = sum(delay < source for delay in delays)
+    lagging = yet_another_average_lagging(delays, source, reference) if delays else nan
+    if isnan(lagging):
+        return Earliness(early, len(delays), 0.0, 0)
+    return Earliness(early, len(delays), max(0.0, source - lagging), source)
+
+
+def degeneracy(sentences: Sequence[Earliness]) -> float | None:
+    """How far a corpus is from what its YAAL promises, in percentage points.
+
+    Polák et al. (2025): the fraction of units that a system with this YAAL would write before the
+    whole source is read (EFSW), minus the fraction that was (SWF). None without a YAAL.
+    """
+    early, written, expected, read = (sum(column) for column in zip(*sentences, strict=True))
+    return 100 * (expected / read - early / written) if read else None
+
+
+def is_degenerate(score: Score) -> bool:
+    """Whether a test value warns of its policy; see ``degeneracy``."""
+    return score.value is not None and abs(score.value) > MOST_DEGENERACY
+
+
+def _degeneracy_score(given: Sequence[Lengths], definition: Definition, unit: Unit) -> Score:
+    """The test value of the policy behind a YAAL."""
+    return Score.of(
+        column(DEGENERACY, definition, unit),
+        signature(DEGENERACY, definition, unit),
+        [_earliness(lengths) for lengths in given],
+        degeneracy,
+    )
 
 
 def _mean(
@@ -229,13 +311,11 @@ def _mean(
     unit: Unit,
 ) -> Score:
     values = [_value(lengths, definition, metric) for lengths in given]
-    defined = [value for value in values if not isnan(value)]
-    return Score(
-        name=column(metric.name, definition, unit),
-        value=sum(defined) / len(defined) if defined else None,
-        signature=signature(metric.name, definition, unit, _rate(instances, definition)),
-        sentences=len(instances),
-        empty=len(values) - len(defined),
+    return Score.of(
+        column(metric.name, definition, unit),
+        signature(metric.name, definition, unit, _rate(instances, definition)),
+        [None if isnan(value) else value for value in values],
+        mean,
     )
 
 
@@ -250,7 +330,7 @@ def signature(
     metric: str, definition: Definition, unit: Unit = "word", rate: str | None = None
 ) -> str:
     """How a latency was computed, for example ``AL|unit:token|eos:both|length:hyp|ref:no|...``."""
-    chosen = _METRICS[metric].length
+    chosen = "max" if metric == DEGENERACY else _METRICS[metric].length
     length = definition.length if chosen == "defined" else chosen
     details = {
         "unit": _unit_name(definition, unit),
@@ -313,11 +393,14 @@ def latency_table(instances: Sequence[Instance], unit: Unit = "word") -> Latency
         for score in latency_scores(instances, definition, unit):
             rows.setdefault(score.signature, score)
     in_order = [metric.name for metric in METRICS]
+    in_order.insert(in_order.index("YAAL") + 1, DEGENERACY)
     by_metric = sorted(rows.values(), key=lambda row: in_order.index(row.signature.split("|")[0]))
     return LatencyTable(by_metric, list(missing))
 
 
-def point_latencies(instances: Sequence[Instance], mode: Mode, unit: Unit = "word") -> list[Score]:
+def point_latencies(
+    instances: Sequence[Instance], mode: LatencyMode, unit: Unit = "word"
+) -> list[Score]:
     """The latencies of a point in both units: by ``mode``, and by the usual one in the other unit.
 
     In a file without tokens, only words; its mode must then be ``word_ref``. Computation-aware
@@ -334,18 +417,13 @@ def point_latencies(instances: Sequence[Instance], mode: Mode, unit: Unit = "wor
     return scores
 
 
-def usual_mode(groups: Mapping[Any, Sequence[Instance]]) -> Mode:
+def usual_mode(groups: Mapping[Any, Sequence[Instance]]) -> LatencyMode:
     """The paper's definition where every sentence has tokens, and SimulEval's elsewhere."""
-    mode: Mode = "bpe_eos_hyp"
+    mode: LatencyMode = "bpe_eos_hyp"
     has_tokens = all(why_not(group, MODES[mode]) is None for group in groups.values())
     return mode if has_tokens else "word_ref"
 
 
-def main_column(mode: Mode, unit: Unit = "word") -> str:
+def main_column(mode: LatencyMode, unit: Unit = "word") -> str:
     """The column of average lagging under a mode: the x-axis of the figures."""
     return column("AL", MODES[mode], unit)
-
-
-def sentence_latencies(instances: Iterable[Instance], mode: Mode) -> list[float]:
-    """Average lagging of every sentence; not a number where it has none."""
-    return [sentence_latency(instance, MODES[mode]) for instance in instances]

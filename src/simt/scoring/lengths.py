@@ -1,18 +1,17 @@
-"""Long and short sentences: a test set halved by length (methods.md §13).
+"""Long and short sentences: a test set halved by length.
+
+docs/methods.md, "Long and short sentences".
 
 Sorted by length, then by index; the shorter half is SHORT, and with an odd number the sentence in
 the middle is LONG. In which unit the paper counted is not known [?]: every candidate is offered.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from simt.errors import SimtError
 from simt.instances import Instance, Number
-
-LengthUnit = Literal[
-    "source_token_eos", "source_token", "source_word", "target_token_eos", "target_word"
-]
+from simt.settings import LengthUnit
 
 
 def _source_tokens(instance: Instance) -> int | None:
@@ -60,11 +59,3 @@ def sentence_lengths(instances: Sequence[Instance], unit: LengthUnit) -> list[Nu
     if len(known) < len(lengths):
         raise SimtError(f"not every sentence has a length in {unit}: choose source_word")
     return known
-
-
-def split_by_length(
-    instances: Sequence[Instance], unit: LengthUnit
-) -> tuple[list[Instance], list[Instance]]:
-    """The long and the short instances of one knob value."""
-    groups = length_groups(sentence_lengths(instances, unit))
-    return [instances[place] for place in groups.long], [instances[place] for place in groups.short]

@@ -1,45 +1,47 @@
 """All scores of a point: what `simt score-point` writes beside the instances.
 
-The file has one entry for each knob value with every score by name, and says once what is missing
-and why::
+scores.json has one entry for each knob value with every score by name, and says once what is
+missing and why::
 
     {"points": [{"knob": 0.5, "sentences": 500, "empty_outputs": 0, "scores": {"bleu":
        {"value": 27.1, "signature": "bleu|text:detokenised|nrefs:1|...", "sentences": 500,
-        "empty": 0}, ...}}],
+        "left_out": 0}, ...}}],
      "missing": {"comet:Unbabel/wmt22-cometkiwi-da": "COMET model ... is not on this machine ..."},
      "main_latency": "al_token"}
+
+What every sentence gives to each of them is in sentences.json (``simt.scoring.sentences``).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from simt.atomic import write_json
 from simt.errors import SimtError
-from simt.instances import INSTANCES_FILE, Instance, Unit, read_groups
+from simt.instances import Instance, Unit, read_groups
 from simt.params import Knob
+from simt.products import INSTANCES_FILE, LINKS_FILE, SCORES_FILE, SENTENCES_FILE
 from simt.scoring.alignment import read_links, satisfied_alignments
 from simt.scoring.comet import CometUnavailable, column, comet_scores
-from simt.scoring.latency import MODES, Mode, main_column, point_latencies, why_not
-from simt.scoring.lengths import length_groups, sentence_lengths
-from simt.scoring.quality import BleuText, quality_scores
+from simt.scoring.latency import MODES, main_column, point_latencies, why_not
+from simt.scoring.lengths import LengthGroups, length_groups, sentence_lengths
+from simt.scoring.quality import fingerprint, quality_scores
 from simt.scoring.scores import Score
-from simt.settings import ScoringSettings
-
-SCORES_FILE = "scores.json"
+from simt.scoring.sentences import SentenceStatistics, statistics_of, write_sentences
+from simt.settings import BleuText, LatencyMode, LengthUnit, ScoringSettings
 
 Groups = Mapping[Knob | None, Sequence[Instance]]
 
 
 @dataclass
 class PointScores:
-    """The scores of every knob value, how many outputs were empty, and why scores are missing."""
+    """The scores of every knob value, which outputs were empty, and why scores are missing."""
 
     main_latency: str
     sentences: int
     scores: dict[Knob | None, list[Score]] = field(default_factory=dict)
-    empty_outputs: dict[Knob | None, int] = field(default_factory=dict)
+    is_empty: dict[Knob | None, list[bool]] = field(default_factory=dict)  # of each output
     missing: dict[str, str] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -48,27 +50,40 @@ class PointScores:
             {
                 "knob": knob,
                 "sentences": self.sentences,
-                "empty_outputs": self.empty_outputs[knob],
+                "empty_outputs": sum(self.is_empty[knob]),
                 "scores": {score.name: score.as_json() for score in scores},
             }
             for knob, scores in self.scores.items()
         ]
         return {"points": points, "missing": self.missing, "main_latency": self.main_latency}
 
+    def over(self, places: Sequence[int]) -> "PointScores":
+        """The same scores of some of the sentences, from the statistics of these."""
+        some = {knob: [one.over(places) for one in scores] for knob, scores in self.scores.items()}
+        empty = {
+            knob: [outputs[place] for place in places] for knob, outputs in self.is_empty.items()
+        }
+        return PointScores(self.main_latency, len(places), some, empty)
+
+
+class CometModels(NamedTuple):
+    """Names on the hub or paths of models, where else to look for them, and how many threads."""
+
+    names: Sequence[str] = ()
+    folder: Path | None = None
+    threads: int | None = None
+
 
 def score_groups(
     groups: Groups,
-    mode: Mode,
+    mode: LatencyMode,
     bleu_text: BleuText,
-    comet_models: Sequence[str] = (),
-    models: Path | None = None,
-    threads: int | None = None,
+    comet: CometModels | None = None,
     unit: Unit = "word",
 ) -> PointScores:
     """Quality and latency of every knob value.
 
-    Where the reference was forced, quality is left out and said to be. ``comet_models`` are names
-    on the hub or paths; ``models`` is where else to look for them.
+    Where the reference was forced, quality is left out and said to be.
     """
     everything = [instance for group in groups.values() for instance in group]
     reason = why_not(everything, MODES[mode])
@@ -79,23 +94,17 @@ def score_groups(
     for knob, instances in groups.items():
         quality = [] if is_forced else quality_scores(instances, bleu_text)
         point.scores[knob] = quality + point_latencies(instances, mode, unit)
-        point.empty_outputs[knob] = sum(not instance.prediction.strip() for instance in instances)
+        point.is_empty[knob] = [not instance.prediction.strip() for instance in instances]
     if is_forced:
         point.missing["bleu"] = "the reference was forced: there is no hypothesis to score"
-    else:
-        _add_comet(point, groups, comet_models, models, threads)
+    elif comet is not None:
+        _add_comet(point, groups, comet)
     return point
 
 
-def _add_comet(
-    point: PointScores,
-    groups: Groups,
-    comet_models: Sequence[str],
-    models: Path | None,
-    threads: int | None,
-) -> None:
-    for model in comet_models:
-        result = comet_scores(groups, model, models, threads)
+def _add_comet(point: PointScores, groups: Groups, comet: CometModels) -> None:
+    for model in comet.names:
+        result = comet_scores(groups, model, comet.folder, comet.threads)
         if isinstance(result, CometUnavailable):
             point.missing[column(result.model)] = result.reason
             continue
@@ -114,46 +123,46 @@ def score_point(
     models: Path | None,
     threads: int,
 ) -> None:
-    """Write scores.json: every score of every knob value, and for which the sentences are long.
+    """Write scores.json and sentences.json: every score of every knob value, and its statistics.
 
     ``models`` is a folder with COMET models that are not on the hub.
     """
     groups = read_groups(point / INSTANCES_FILE, "word")
-    scores = score_groups(
-        groups, settings.latency, settings.bleu_text, settings.comet, models, threads
-    ).as_json()
+    comet = CometModels(settings.comet, models, threads)
+    scores = score_groups(groups, settings.latency, settings.bleu_text, comet)
+    some, halves = next(iter(groups.values())), None
     if split == "aligned":
         _add_alignments(scores, groups, corpus)
     else:
-        scores["groups"] = _length_groups(groups, settings)
-    write_json(point / SCORES_FILE, scores)
+        halves = length_groups(sentence_lengths(some, settings.length_unit))
+    statistics = SentenceStatistics(
+        tuple(instance.index for instance in some),
+        None if split == "aligned" else fingerprint(some, settings.bleu_text),
+        scores.main_latency,
+        {"long": halves.long, "short": halves.short} if halves else {},
+        {knob: statistics_of(of_knob) for knob, of_knob in scores.scores.items()},
+    )
+    write_sentences(point / SENTENCES_FILE, statistics)
+    parts = {"groups": _length_groups(scores, halves, settings.length_unit)} if halves else {}
+    write_json(point / SCORES_FILE, scores.as_json() | parts)
 
 
-def _add_alignments(scores: dict[str, Any], groups: Groups, corpus: Path) -> None:
+def _add_alignments(point: PointScores, groups: Groups, corpus: Path) -> None:
     """Satisfied alignments beside the other scores of each knob value."""
-    links = read_links(corpus / "text" / "aligned.talp")
-    for point, instances in zip(scores["points"], groups.values(), strict=True):
-        satisfied = satisfied_alignments(instances, links)
-        point["scores"][satisfied.name] = satisfied.as_json()
+    links = read_links(corpus / "text" / LINKS_FILE)
+    for knob, instances in groups.items():
+        point.scores[knob].append(satisfied_alignments(instances, links))
 
 
-def _length_groups(groups: Groups, settings: ScoringSettings) -> dict[str, Any]:
-    """Scores of the longer and of the shorter half of the sentences, without COMET."""
-    some = next(iter(groups.values()))
-    halves = length_groups(sentence_lengths(some, settings.length_unit))
+def _length_groups(point: PointScores, halves: LengthGroups, unit: LengthUnit) -> dict[str, Any]:
+    """Scores of the longer and of the shorter half of the sentences."""
     parts = (("long", halves.long, halves.long_mean), ("short", halves.short, halves.short_mean))
     return {
         name: {
             "sentences": len(places),
             "mean_length": mean,
-            "unit": settings.length_unit,
-            "points": score_groups(
-                _only(groups, places), settings.latency, settings.bleu_text
-            ).as_json()["points"],
+            "unit": unit,
+            "points": point.over(places).as_json()["points"],
         }
         for name, places, mean in parts
     }
-
-
-def _only(groups: Groups, places: Sequence[int]) -> Groups:
-    return {knob: [instances[place] for place in places] for knob, instances in groups.items()}

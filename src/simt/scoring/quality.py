@@ -1,13 +1,15 @@
 """Quality by sacreBLEU: BLEU and chrF, cased, with signature, and what BLEU is a sum of.
 
 ``detokenised`` compares text as people write it; ``tokenised`` compares the words before they were
-put together, which is what the official SM² evaluation does (methods.md §12.2).
+put together, which is what the official SM² evaluation does (docs/methods.md, "BLEU").
 """
 
+import json
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
+from hashlib import sha256
 from itertools import zip_longest
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +17,8 @@ import numpy.typing as npt
 from simt.errors import SimtError
 from simt.instances import Instance
 from simt.scoring.scores import Score
+from simt.settings import BleuText
 
-BleuText = Literal["detokenised", "tokenised"]
 Counts = npt.NDArray[np.int64]  # sentences x (length, reference length, 4 matches, 4 n-grams)
 Floats = npt.NDArray[np.float64]
 
@@ -62,10 +64,21 @@ def quality_scores(
     texts = texts_of(instances, bleu_text)
     scores = []
     for name, metric in _metrics(tuple(map(tuple, texts.references)), tokeniser).items():
-        value = metric.corpus_score(texts.hypotheses, None).score
+        # The counts of each sentence, and the score of some of them: what corpus_score does.
+        counts = metric._extract_corpus_statistics(texts.hypotheses, None)
         signature = f"{name}|text:{bleu_text}|{metric.get_signature()}"
-        scores.append(Score(name, float(value), signature, len(instances)))
+        scores.append(Score.of(name, signature, counts, partial(_score_of, metric)))
     return scores
+
+
+def _score_of(metric: Any, counts: Sequence[Sequence[int]]) -> float:
+    return float(metric._aggregate_and_compute(counts).score)
+
+
+def fingerprint(instances: Sequence[Instance], bleu_text: BleuText) -> str:
+    """What two systems have in common if they were scored against the very same references."""
+    references = texts_of(instances, bleu_text).references
+    return sha256(json.dumps(references, ensure_ascii=True).encode()).hexdigest()
 
 
 @lru_cache(maxsize=4)  # all knob values have the same references, and two groups by length
@@ -85,23 +98,6 @@ def _bleu(tokeniser: str, **options: Any) -> Any:
 
 
 # --- sufficient statistics ----------------------------------------------------------------------
-
-
-class BleuCounter:
-    """Counts matches of many systems against the same references, which are read only once.
-
-    The counts are sacreBLEU's own, by the function that its significance tests use.
-    """
-
-    def __init__(self, references: Sequence[Sequence[str | None]], tokeniser: str = TOKENISER):
-        self._bleu = _bleu(tokeniser, references=references)
-        self._sentences = len(references[0])
-
-    def count(self, hypotheses: Sequence[str]) -> Counts:
-        """One row a sentence; corpus BLEU is ``bleu_of`` their sum."""
-        assert len(hypotheses) == self._sentences
-        rows = self._bleu._extract_corpus_statistics(hypotheses, None)
-        return np.asarray(rows, dtype=np.int64)
 
 
 def bleu_of(sums: npt.NDArray[Any]) -> Floats:

@@ -1,26 +1,32 @@
-"""Are two systems different at equal latency? Paired bootstrap over sentences and seeds.
+"""Are two systems different at equal latency? Paired bootstrap over sentences, and over seeds.
 
 Systems are compared at the same average lagging, by linear interpolation between their knob
-values (methods.md §16, pitfall 24), never at the same setting. A resample draws sentences, the
-same ones for every system, and for each system seeds; the score (BLEU, unless the statistics say
-otherwise) and the lagging of every knob value are computed anew from sums over the drawn
+values, never at the same setting: docs/methods.md, "Comparison at equal latency".
+
+A resample draws sentences, the same ones for every system; the score (BLEU, unless the statistics
+say otherwise) and the lagging of every knob value are computed anew from sums over the drawn
 sentences, and interpolated anew.
 
-With one seed, nothing is drawn from: the interval is then about sentences only.
+From three seeds on, a resample also moves the mean of each system as another choice of as many
+seeds might: by a multiple of the deviations that its seeds have from their mean. Drawing seeds from
+so few would give two thirds of their variance, and a normal multiple forgets that the variance was
+estimated from a handful; so the multiples are of Student's t, with the degrees of freedom of two
+systems. A null simulation (tests/unit/scoring/test_calibration.py) shows what that is worth.
+
+With one or two seeds, the interval is about sentences only, and a verdict about these trainings.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from simt.errors import SimtError
-from simt.instances import Instance
-from simt.scoring.latency import Mode, sentence_latencies
-from simt.scoring.quality import BleuCounter, BleuText, Counts, Floats, bleu_of, texts_of
+from simt.scoring.quality import Counts, Floats, bleu_of
 
+SEEDS_OF_A_METHOD = 3  # fewer say something about these trainings, but not about the method
 _RESAMPLES_AT_ONCE = 250  # of 2,000 sentences: 4 MB of weights
 
 
@@ -29,7 +35,7 @@ class KnobStatistics:
     """One run at one knob value, sentence by sentence.
 
     ``score_of`` turns rows of sums over sentences into scores: by default the counts are those of
-    BleuCounter.
+    BLEU.
     """
 
     counts: Counts | Floats
@@ -42,29 +48,6 @@ class KnobStatistics:
 
 Curve = Sequence[KnobStatistics]  # one seed at its knob values; wait-k: one run for each k
 System = Sequence[Curve]  # every seed
-
-
-class PairedReader:
-    """Reads statistics of many systems, which must have translated the very same sentences."""
-
-    def __init__(self, mode: Mode, bleu_text: BleuText) -> None:
-        self._mode: Mode = mode
-        self._bleu_text: BleuText = bleu_text
-        self._indices: list[int] = []
-        self._references: list[list[str | None]] = []
-        self._counter: BleuCounter | None = None
-
-    def read(self, instances: Sequence[Instance]) -> KnobStatistics:
-        """The statistics of one run at one knob value."""
-        texts = texts_of(instances, self._bleu_text)
-        indices = [instance.index for instance in instances]
-        if self._counter is None:
-            self._indices, self._references = indices, texts.references
-            self._counter = BleuCounter(texts.references)
-        if indices != self._indices or texts.references != self._references:
-            raise SimtError("systems can be compared only on the same sentences and references")
-        latencies = np.array(sentence_latencies(instances, self._mode), dtype=np.float64)
-        return KnobStatistics(self._counter.count(texts.hypotheses), latencies)
 
 
 # --- curves -------------------------------------------------------------------------------------
@@ -110,8 +93,8 @@ def interpolate(latencies_RK: Floats, quality_RK: Floats, at_A: Floats) -> Float
     y_low, y_high = (np.take_along_axis(y_RK, place, axis=1) for place in (low, high))
     width = x_high - x_low
     is_between = is_inside & (width > 0)
-    share = np.divide(at_A - x_low, width, out=np.zeros_like(x_low), where=is_between)
-    return np.where(is_inside, y_low + share * (y_high - y_low), np.nan)
+    fraction = np.divide(at_A - x_low, width, out=np.zeros_like(x_low), where=is_between)
+    return np.where(is_inside, y_low + fraction * (y_high - y_low), np.nan)
 
 
 def shared_latencies(systems: Sequence[System], step: float = 1.0) -> Floats:
@@ -125,74 +108,26 @@ def shared_latencies(systems: Sequence[System], step: float = 1.0) -> Floats:
     return np.arange(first, last + 1) * step
 
 
-# --- seeds --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Band:
-    """A curve over latencies with what lies around it."""
-
-    latencies: Floats
-    mean: Floats
-    low: Floats
-    high: Floats
-
-
-def seed_band(system: System, latencies: Floats) -> Band:
-    """Mean, lowest and highest BLEU over seeds at each latency.
-
-    Not a number where some seed does not reach: a mean over other seeds would jump there.
-    """
-    rows = np.concatenate([interpolate(*curve_points(curve), latencies) for curve in system])
-    return Band(latencies, rows.mean(axis=0), rows.min(axis=0), rows.max(axis=0))
-
-
-@dataclass(frozen=True, eq=False)
-class KnobBand:
-    """Mean and sample standard deviation over seeds at one knob value (0 with one seed)."""
-
-    latency: float
-    latency_deviation: float
-    bleu: float
-    bleu_deviation: float
-    seeds: int
-
-
-def knob_bands(system: System) -> list[KnobBand]:
-    """One band for each knob value, which every seed must have."""
-    if len({len(curve) for curve in system}) != 1:
-        raise SimtError("the seeds of a system must have the same knob values")
-    points = np.stack([np.stack(curve_points(curve))[:, 0] for curve in system])  # seed, 2, knob
-    mean = points.mean(axis=0)
-    deviation = points.std(axis=0, ddof=1) if len(system) > 1 else np.zeros_like(mean)
-    rows = zip(mean[0], deviation[0], mean[1], deviation[1], strict=True)
-    return [
-        KnobBand(float(x), float(x_deviation), float(y), float(y_deviation), len(system))
-        for x, x_deviation, y, y_deviation in rows
-    ]
-
-
 # --- bootstrap ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Resampled:
-    """A system's BLEU at each latency: observed (A), and in every resample (RA)."""
+    """A system's score at each latency: observed (A), and in every resample (RA).
+
+    ``of_sentences`` are the resamples as they were before seeds moved them.
+    """
 
     latencies: Floats
     observed: Floats
     resampled: Floats
-
-    def interval(self, level: float = 0.95) -> Band:
-        """The observed curve within its percentile interval."""
-        low, high = _percentiles(self.resampled, level)
-        return Band(self.latencies, self.observed, low, high)
+    of_sentences: Floats
 
 
 def resample(
     systems: Sequence[System], latencies: Floats, resamples: int, rng: np.random.Generator
 ) -> list[Resampled]:
-    """Every system's curve over the same drawn sentences; seeds are drawn for each by itself."""
+    """Every system's curve over the same drawn sentences; seeds move each by itself."""
     sentences = _check_sentences(systems)
     at = np.asarray(latencies, dtype=np.float64)
     chunks: list[list[Floats]] = [[] for _ in systems]
@@ -200,12 +135,47 @@ def resample(
         size = min(_RESAMPLES_AT_ONCE, resamples - first)
         weights_RS = draw_weights(sentences, size, rng)
         for chunk, system in zip(chunks, systems, strict=True):
-            seeds_RD = rng.integers(len(system), size=(size, len(system)))
-            chunk.append(_mean_over_seeds(system, at, weights_RS, seeds_RD))
-    return [
-        Resampled(at, _observed(system, at), np.concatenate(chunk))
-        for system, chunk in zip(systems, chunks, strict=True)
-    ]
+            chunk.append(_seed_curves(system, at, weights_RS).mean(axis=0))
+    scale_R = _seed_scale(systems, resamples, rng)
+    found = []
+    for system, chunk in zip(systems, chunks, strict=True):
+        observed_NA, drawn_RA = _seed_curves(system, at)[:, 0], np.concatenate(chunk)
+        moved_RA = drawn_RA + _seed_offsets(observed_NA, scale_R, rng)
+        found.append(Resampled(at, observed_NA.mean(axis=0), moved_RA, drawn_RA))
+    return found
+
+
+def _seed_curves(
+    system: System, at_A: Floats, weights_RS: npt.NDArray[Any] | None = None
+) -> Floats:
+    """The score of every seed (N) in every resample at each latency: NRA."""
+    curves = [interpolate(*curve_points(curve, weights_RS), at_A) for curve in system]
+    return np.stack(curves)
+
+
+def seed_freedom(systems: Sequence[System]) -> int:
+    """The degrees of freedom of the deviation between seeds: those of the two that are compared."""
+    return sum(len(system) - 1 for system in systems[:2] if len(system) >= SEEDS_OF_A_METHOD)
+
+
+def _seed_scale(systems: Sequence[System], resamples: int, rng: np.random.Generator) -> Floats:
+    """By how much the deviation between seeds may have been underestimated, in each resample."""
+    freedom = seed_freedom(systems)
+    if not freedom:
+        return np.ones(resamples)
+    scale: Floats = np.sqrt(freedom / rng.chisquare(freedom, size=resamples))
+    return scale
+
+
+def _seed_offsets(observed_NA: Floats, scale_R: Floats, rng: np.random.Generator) -> Floats:
+    """How far another choice of seeds might move the mean, in each resample: RA."""
+    seeds = len(observed_NA)
+    if seeds < SEEDS_OF_A_METHOD:
+        return np.zeros((len(scale_R), observed_NA.shape[1]))
+    multiples_RN = scale_R[:, None] * rng.normal(size=(len(scale_R), seeds))
+    deviations_NA = observed_NA - observed_NA.mean(axis=0)
+    offsets: Floats = multiples_RN @ deviations_NA / np.sqrt(seeds * (seeds - 1))
+    return offsets
 
 
 def _check_sentences(systems: Sequence[System]) -> int:
@@ -223,73 +193,34 @@ def draw_weights(sentences: int, resamples: int, rng: np.random.Generator) -> Fl
     return counts.reshape(resamples, sentences).astype(np.float64)
 
 
-def _mean_over_seeds(
-    system: System, at_A: Floats, weights_RS: Floats, seeds_RD: npt.NDArray[np.int64]
-) -> Floats:
-    curves_NRA = np.stack([interpolate(*curve_points(curve, weights_RS), at_A) for curve in system])
-    rows_R1 = np.arange(len(weights_RS))[:, None]
-    mean_RA: Floats = curves_NRA[seeds_RD, rows_R1].mean(axis=1)
-    return mean_RA
+# --- intervals ----------------------------------------------------------------------------------
 
 
-def _observed(system: System, at_A: Floats) -> Floats:
-    return seed_band(system, at_A).mean
+class Interval(NamedTuple):
+    """From where to where a number lies."""
 
-
-def _percentiles(values_RA: Floats, level: float) -> tuple[Floats, Floats]:
-    """The middle ``level`` of each column, over the resamples that reach its latency."""
-    tail = (1 - level) / 2
-    ends = np.full((2, values_RA.shape[1]), np.nan)
-    is_reached = ~np.isnan(values_RA).all(axis=0)
-    ends[:, is_reached] = np.nanquantile(values_RA[:, is_reached], [tail, 1 - tail], axis=0)
-    return ends[0], ends[1]
-
-
-@dataclass(frozen=True, eq=False)
-class Difference:
-    """BLEU of one system minus another's at one latency; None for the mean over latencies."""
-
-    latency: float | None
-    difference: float
     low: float
     high: float
-    p_value: float
-    resamples: int  # in which both systems reach the latency
 
 
-def compare(better: Resampled, other: Resampled, level: float = 0.95) -> list[Difference]:
-    """The difference at each latency that both reach, and the mean over these last.
+def joint_intervals(resampled: Sequence[Floats], level: float = 0.95) -> list[Interval]:
+    """An interval for each number: ``level`` of the resamples have all of them inside at once.
 
-    Two-sided p-value: how often the resampled difference is at least as far from its own mean as
-    the observed one is from 0, the observed one counted in (Riezler and Maxwell 2005, as in
-    sacreBLEU).
+    Row r of every number comes from resample r. All intervals leave out the same fraction of their
+    number's resamples at either end (Mandel and Betensky 2008), so that of one number alone this
+    is the usual percentile interval. A resample without a value leaves none of its intervals.
     """
-    observed = better.observed - other.observed
-    resampled = better.resampled - other.resampled
-    reached = np.flatnonzero(~np.isnan(observed))
-    rows = [
-        summarise(float(better.latencies[place]), observed[place], resampled[:, place], level)
-        for place in reached
-    ]
-    if len(reached):
-        mean = resampled[:, reached].mean(axis=1)
-        rows.append(summarise(None, observed[reached].mean(), mean, level))
-    return rows
+    known = [np.sort(values[~np.isnan(values)]) for values in resampled]
+    depths = [_depth(*one) for one in zip(resampled, known, strict=True)]
+    most_outlying = np.sort(np.min(depths, axis=0))
+    cut = most_outlying[int((1 - level) * len(most_outlying) + 1e-9)]
+    ends = (min(cut, 0.5), max(1 - cut, 0.5))
+    return [Interval(*np.quantile(values, ends).tolist()) for values in known]
 
 
-def summarise(
-    latency: float | None, observed: float, resampled_R: Floats, level: float = 0.95
-) -> Difference:
-    """A number with its percentile interval and p-value, by the resamples that have one."""
-    known = resampled_R[~np.isnan(resampled_R)]
-    low, high = _percentiles(known[:, None], level) if len(known) else (np.array([np.nan]),) * 2
-    centred = np.abs(known - known.mean()) if len(known) else known
-    extreme = int((centred >= abs(observed) - 1e-12).sum())
-    return Difference(
-        latency=latency,
-        difference=float(observed),
-        low=float(low[0]),
-        high=float(high[0]),
-        p_value=(extreme + 1) / (len(known) + 1),
-        resamples=len(known),
-    )
+def _depth(values: Floats, known: Floats) -> Floats:
+    """The fraction of a number's resamples that lie farther out than each one, on its own side."""
+    at_most = np.searchsorted(known, values, side="right")
+    at_least = len(known) - np.searchsorted(known, values, side="left")
+    depth = (np.minimum(at_most, at_least) - 1) / max(1, len(known) - 1)
+    return np.where(np.isnan(values), np.inf, depth)

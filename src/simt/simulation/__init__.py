@@ -2,10 +2,9 @@
 
 from simt.simulation.confidences import ConfidentModel, StateConfidences, state_confidences
 from simt.simulation.loop import simulate
-from simt.simulation.translations import Action, Translation
+from simt.simulation.translations import Translation
 
 __all__ = [
-    "Action",
     "ConfidentModel",
     "StateConfidences",
     "Translation",

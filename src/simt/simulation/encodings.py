@@ -14,30 +14,29 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from simt.corpus.ids import PAD
 from simt.model.cache import Projection
-from simt.model.transformer import Transformer
+from simt.model.network import Network
 
 Ids = Sequence[int] | npt.NDArray[np.integer[Any]]
 
 
-def pad_ids(sentences: Sequence[Ids], device: torch.device) -> tuple[Tensor, Tensor]:
+def pad_ids(sentences: Sequence[Ids], pad: int, device: torch.device) -> tuple[Tensor, Tensor]:
     """The sentences as rows of one matrix (B, M), and their lengths."""
     rows = [torch.as_tensor(one, dtype=torch.long, device="cpu") for one in sentences]
     lengths_B = torch.tensor([len(row) for row in rows], device=device)
-    padded_BM = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD)
+    padded_BM = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad)
     return padded_BM.to(device), lengths_B
 
 
 def prefix_states(
-    model: Transformer, source_BM: Tensor, lengths_B: Tensor, shortest_B: Tensor
+    network: Network, source_BM: Tensor, lengths_B: Tensor, shortest_B: Tensor
 ) -> Iterator[tuple[int, Tensor, Tensor]]:
     """For each j, the sentences that have a prefix of j tokens, and its states, (B, j, D).
 
     Prefixes of one length need neither pads nor masks. ``shortest_B`` says where they begin. A
     "bi" encoder must see each prefix anew, a "uni" encoder sees each sentence once.
     """
-    memory_BMD = model.encode(source_BM, lengths_B) if model.encoder == "uni" else None
+    memory_BMD = network.encode(source_BM, lengths_B) if network.encoder == "uni" else None
     for length in range(int(shortest_B.min()), source_BM.shape[1] + 1):
         sentences_B = ((lengths_B >= length) & (shortest_B <= length)).nonzero().squeeze(1)
         if not len(sentences_B):
@@ -47,7 +46,7 @@ def prefix_states(
         else:
             prefix_BJ = source_BM[sentences_B, :length]
             lengths = torch.full_like(sentences_B, length)
-            yield length, sentences_B, model.encode(prefix_BJ, lengths)
+            yield length, sentences_B, network.encode(prefix_BJ, lengths)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +64,13 @@ class SourceEncodings:
 
     @classmethod
     def encode(
-        cls, model: Transformer, source_BM: Tensor, lengths_B: Tensor, shortest_B: Tensor
+        cls, network: Network, source_BM: Tensor, lengths_B: Tensor, shortest_B: Tensor
     ) -> "SourceEncodings":
         """Encodings of all prefixes with at least ``shortest_B`` tokens."""
         started = time.perf_counter()
-        flatten = _flat_sentences if model.encoder == "uni" else _flat_prefixes
-        states_FD, starts_BM = flatten(model, source_BM, lengths_B, shortest_B)
-        projections = model.project_source(states_FD)
+        flatten = _flat_sentences if network.encoder == "uni" else _flat_prefixes
+        states_FD, starts_BM = flatten(network, source_BM, lengths_B, shortest_B)
+        projections = network.project_source(states_FD)
         source_tokens = int(lengths_B.sum())  # waits for the device
         seconds = time.perf_counter() - started
         return cls(lengths_B, starts_BM, states_FD, projections, seconds / source_tokens)
@@ -95,21 +94,21 @@ def _look_up(rows_FX: Tensor, places_BJ: Tensor) -> Tensor:
 
 
 def _flat_sentences(
-    model: Transformer, source_BM: Tensor, lengths_B: Tensor, shortest_B: Tensor
+    network: Network, source_BM: Tensor, lengths_B: Tensor, shortest_B: Tensor
 ) -> tuple[Tensor, Tensor]:
     """For a "uni" encoder: all prefixes of a sentence begin where the sentence does."""
-    states_BMD = model.encode(source_BM, lengths_B)
+    states_BMD = network.encode(source_BM, lengths_B)
     starts_B = torch.arange(len(lengths_B), device=source_BM.device) * source_BM.shape[1]
     return states_BMD.flatten(0, 1), starts_B.unsqueeze(1).expand_as(source_BM)
 
 
 def _flat_prefixes(
-    model: Transformer, source_BM: Tensor, lengths_B: Tensor, shortest_B: Tensor
+    network: Network, source_BM: Tensor, lengths_B: Tensor, shortest_B: Tensor
 ) -> tuple[Tensor, Tensor]:
     """For a "bi" encoder: each prefix has states of its own, the shortest prefixes first."""
     starts_BM = torch.zeros_like(source_BM)
     flat, end = [], 0
-    for length, sentences_B, states_BJD in prefix_states(model, source_BM, lengths_B, shortest_B):
+    for length, sentences_B, states_BJD in prefix_states(network, source_BM, lengths_B, shortest_B):
         order_B = torch.arange(len(sentences_B), device=source_BM.device)
         starts_BM[sentences_B, length - 1] = end + order_B * length
         flat.append(states_BJD.flatten(0, 1))

@@ -1,21 +1,6 @@
 """What comes out of the loop: tokens, delays, and the way there."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import NamedTuple
-
-
-class Action(NamedTuple):
-    """What was done after ``written`` target tokens and ``read`` source tokens, and its value.
-
-    The value is None where the policy was not asked.
-    """
-
-    is_write: bool
-    written: int
-    read: int
-    value: float | None
 
 
 @dataclass(frozen=True)
@@ -34,10 +19,3 @@ class Translation:
     write_values: tuple[float, ...]
     read_values: tuple[float | None, ...]  # in the order of source tokens; None: was not asked
     elapsed_s: tuple[float, ...]
-
-    def path(self) -> Iterator[Action]:
-        """All actions in their order."""
-        for written, (before, delay) in enumerate(pairwise((0, *self.delays))):
-            for read in range(before, delay):
-                yield Action(False, written, read, self.read_values[read])
-            yield Action(True, written, delay, self.write_values[written])

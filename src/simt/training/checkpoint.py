@@ -1,4 +1,4 @@
-"""Checkpoints: a training killed at any moment goes on from the newest one that is whole.
+"""Checkpoints: a training killed at any moment resumes from the newest one that is whole.
 
 A checkpoint is a file of ``torch.save``, read with ``weights_only``: it can run no code. Such a
 file is a zip archive whose parts carry checksums, which torch does not look at and we do.
@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from simt.atomic import atomic_file
-from simt.errors import SimtError
+from simt.errors import SimtError, short
 
 KEPT = 2  # the newest, and the one before it in case the newest is damaged
 _NAME = re.compile(r"update-(\d+)\.pt")
@@ -38,16 +38,31 @@ def save_tensors(path: Path, values: dict[str, Any]) -> None:
 
 
 def load_tensors(path: Path) -> dict[str, Any]:
-    """What ``save_tensors`` wrote; a damaged file is an error that names it."""
+    """What ``save_tensors`` wrote; a file that it did not write so is an error that names it."""
+    try:
+        reason = _damage(path)
+        if reason is None:
+            values = torch.load(path, map_location="cpu", weights_only=True)
+            if isinstance(values, dict) and all(isinstance(name, str) for name in values):
+                return values
+            reason = "not weights by their names"
+    except OSError as error:
+        raise SimtError(f"{path} cannot be read: {error.strerror or error}") from None
+    except Exception:  # a damaged file can make torch stumble over anything
+        reason = "not tensors, numbers and text only"  # torch's own words advise to run its code
+    raise SimtError(f"{path} is damaged ({reason}): delete it and make it again")
+
+
+def _damage(path: Path) -> str | None:
+    """What is wrong with the archive itself, or None."""
     try:
         with zipfile.ZipFile(path) as archive:
-            damaged = archive.testzip()
-        if damaged is None:
-            values: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-            return values
-    except (zipfile.BadZipFile, RuntimeError, EOFError, KeyError, ValueError) as error:
-        damaged = str(error)
-    raise SimtError(f"{path} is damaged ({damaged}): delete it and make it again")
+            if any(part.compress_type != zipfile.ZIP_STORED for part in archive.infolist()):
+                return "compressed, which ours are not"  # and it might unpack without end
+            part = archive.testzip()
+    except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
+        return short(str(error))
+    return None if part is None else f"in its part {short(part)}"
 
 
 def saved_updates(folder: Path) -> list[tuple[int, Path]]:

@@ -6,7 +6,7 @@ from functools import cached_property, partial
 import torch
 
 from simt.corpus.batches import BatchPlan, Indices, NumpyBatch
-from simt.corpus.ids import EncodedSplit
+from simt.corpus.ids import SPECIAL_IDS, EncodedSplit
 from simt.model.batch import Batch
 from simt.settings import TrainingSettings
 
@@ -56,4 +56,5 @@ def as_tensors(batch: NumpyBatch) -> Batch:
         torch.from_numpy(batch.source_lengths_B),
         torch.from_numpy(batch.target_BN),
         torch.from_numpy(batch.target_lengths_B),
+        SPECIAL_IDS,
     )

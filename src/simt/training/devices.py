@@ -1,19 +1,18 @@
 """The processes and devices that train one model together.
 
-Each process holds the whole model and takes its share of the micro-batches of an update; the
-gradients are summed once an update. That is what DistributedDataParallel does, less its hooks
-on ``forward``, which no method here goes through.
+Each process holds the whole model and takes its part of the micro-batches of an update.
+``gradients`` sums what they have found.
 """
 
 import resource
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
 import torch.distributed as dist
-from torch import Tensor, nn
+from torch import Tensor
 
 from simt.errors import SimtError
 
@@ -53,7 +52,7 @@ class Devices:
         if self.world == 1:
             return values
         tensor = torch.tensor(values, dtype=torch.float64, device=self.device)
-        with _exchange():
+        with exchange():
             dist.all_reduce(tensor)
         return [float(value) for value in tensor]
 
@@ -63,7 +62,7 @@ class Devices:
         if self.world == 1:
             return mine
         everyones: list[dict[str, float]] = [{} for _ in range(self.world)]
-        with _exchange():
+        with exchange():
             dist.all_gather_object(everyones, mine)
         names = dict.fromkeys(name for theirs in everyones for name in theirs)
         return {name: sum(theirs.get(name, 0.0) for theirs in everyones) for name in names}
@@ -74,39 +73,17 @@ class Devices:
             return torch.cuda.max_memory_allocated() >> 20
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 
-    def sum_gradients(self, model: nn.Module) -> None:
-        """The gradients of all processes, summed in one go."""
-        if self.world == 1:
-            return
-        gradients = list(_gradients(model))
-        flat = torch.cat([gradient.flatten() for gradient in gradients])
-        with _exchange():
-            dist.all_reduce(flat)
-        start = 0
-        for gradient in gradients:
-            gradient.copy_(flat[start : start + gradient.numel()].view_as(gradient))
-            start += gradient.numel()
-
     def wait_for_all(self) -> None:
         """Go on when every process has come here."""
         if self.world > 1:
-            with _exchange():
+            with exchange():
                 dist.barrier()
 
 
 @contextmanager
-def _exchange() -> Iterator[None]:
+def exchange() -> Iterator[None]:
     """A block that every process must come to; one that has ended has said why itself."""
     try:
         yield
     except RuntimeError as error:
         raise SimtError(f"a process of this training has lost the others: {error}") from error
-
-
-def _gradients(model: nn.Module) -> Iterable[Tensor]:
-    """The gradient of every trainable parameter; zero where this process had no sentence."""
-    for parameter in model.parameters():
-        if parameter.requires_grad:
-            if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
-            yield parameter.grad

@@ -1,4 +1,4 @@
-"""The record of a training: one JSON line a row, as it goes on."""
+"""The record of a training: one JSON line a row, while it runs."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from simt.atomic import atomic_file
 
 
 @dataclass
-class Interval:
+class LogInterval:
     """What happened since the last row."""
 
     tokens: int = 0

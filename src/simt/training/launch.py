@@ -15,7 +15,7 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from simt.errors import SimtError
-from simt.training.signals import ASKS_FOR_RETRY, StopRequest
+from simt.signals import ASKS_FOR_RETRY, StopRequest
 
 SAVING_SECONDS = 300  # from a request to stop until the kill, as in the profile of SLURM
 _PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
@@ -44,7 +44,7 @@ def run_on_devices(devices: int, command: Sequence[str]) -> int:
             raise SimtError(
                 f"process {rank} of {devices} was ended by {first.signal_name()}. If nobody did "
                 "that on purpose, memory has run out: lower training.micro_tokens. The same "
-                "command goes on from the newest checkpoint."
+                "command resumes from the newest checkpoint."
             ) from None
         return first.exitcode
     return 0

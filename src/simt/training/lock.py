@@ -1,4 +1,4 @@
-"""One training of a run at a time: two would spoil each other's record.
+"""One training of a run at a time: two would corrupt each other's record.
 
 It happens when Snakemake is killed and started again: the job of the first one is still at work.
 """

@@ -2,7 +2,7 @@
 
 All randomness of an update is drawn from (seed, update, micro-batch), and the micro-batches of
 an update are the same on every machine. So there is no generator whose state could be lost: a
-training that goes on after a kill, or on other devices, draws what it would have drawn.
+training that resumes after a kill, or on other devices, draws what it would have drawn.
 """
 
 import math
@@ -22,14 +22,15 @@ from simt.methods.losses import Loss
 from simt.model.batch import Batch
 from simt.progress import progress_bar
 from simt.settings import TrainingSettings
+from simt.signals import StopRequest
 from simt.training.checkpoint import Checkpoints, Snapshots
 from simt.training.corpus import TrainingCorpus
 from simt.training.devices import Devices
-from simt.training.history import History, Interval
+from simt.training.gradients import GradientSum
+from simt.training.history import History, LogInterval
 from simt.training.schedule import learning_rate
-from simt.training.signals import StopRequest
 
-CHECKPOINTS, SNAPSHOTS = "checkpoints", "snapshots"  # folders of what a training needs to go on
+CHECKPOINTS, SNAPSHOTS = "checkpoints", "snapshots"  # folders of what a training needs to resume
 HISTORY_ROWS = 500  # at most about so many a training
 
 
@@ -56,13 +57,13 @@ class Position:
 
 
 class TrainingStopped(Exception):  # noqa: N818 - it is not an error
-    """Someone asked to stop; the state is saved, and the same command goes on from it."""
+    """Someone asked to stop; the state is saved, and the same command resumes from it."""
 
 
 class Training:
     """One training from its first update, or its newest checkpoint, to its averaged model."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a training, each by its name
         self,
         name: str,
         settings: TrainingSettings,
@@ -87,6 +88,7 @@ class Training:
         self.checkpoints = Checkpoints(work / CHECKPOINTS, _say)
         self.snapshots = Snapshots(work / SNAPSHOTS, settings.average_snapshots)
         self.history = History(work / "history.jsonl")
+        self.gradient_sum = GradientSum(self.model) if devices.world > 1 else None
         self.optimiser = _adam(self.model, settings)
         self.generator = torch.Generator()
         self.position = Position()
@@ -99,13 +101,13 @@ class Training:
             total=self.settings.updates, initial=self.position.update, desc=self.name,
             unit="update", disable=not self.devices.is_first,
         )  # fmt: skip
-        interval = Interval()
+        interval = LogInterval()
         with bar, StopRequest() as request:
             while not self.position.is_final:
                 must_stop = self.update(interval, request)
                 if self._is_due(math.ceil(self.settings.updates / HISTORY_ROWS)):
                     bar.set_postfix_str(self._record(interval), refresh=False)
-                    interval = Interval()
+                    interval = LogInterval()
                 if self._is_due(self.settings.validate_every_updates):
                     self._validate()
                 bar.update()
@@ -115,7 +117,7 @@ class Training:
 
     # --- an update ------------------------------------------------------------------------------
 
-    def update(self, interval: Interval, request: StopRequest) -> bool:
+    def update(self, interval: LogInterval, request: StopRequest) -> bool:
         """Change the weights once; says whether any process was asked to stop."""
         started = time.perf_counter()
         position, update = self.position, self.position.update + 1
@@ -124,12 +126,16 @@ class Training:
         self.optimiser.zero_grad()
         self.model.train()
         total = torch.zeros((), device=self.devices.device)
-        for number in range(self.devices.rank, len(micro_batches), self.devices.world):
+        mine = range(self.devices.rank, len(micro_batches), self.devices.world)
+        for number in mine:
             loss = self._micro_loss(micro_batches[number](), update, number)
+            if self.gradient_sum and number == mine[-1]:
+                self.gradient_sum.start()
             (loss.total / tokens).backward()  # type: ignore[no-untyped-call]
             total += loss.total.detach()
             interval.add_parts(loss.parts)
-        self.devices.sum_gradients(self.model)
+        if self.gradient_sum:
+            self.gradient_sum.finish()
         loss_sum, stops = self.devices.sum_values([float(total), float(request.is_made)])
         norm = self._optimise(update, loss_sum / tokens)
         seconds = time.perf_counter() - started
@@ -186,7 +192,7 @@ class Training:
 
     # --- record and validation ------------------------------------------------------------------
 
-    def _record(self, interval: Interval) -> str:
+    def _record(self, interval: LogInterval) -> str:
         """Add a row to the history; gives what a person wants to see of it."""
         interval.parts = self.devices.sum_by_name(interval.parts)
         row = interval.row() | {
@@ -232,7 +238,7 @@ class Training:
     # --- saving and going on --------------------------------------------------------------------
 
     def _save_if_due(self, must_stop: bool) -> None:
-        """Keep a snapshot for the average and a checkpoint to go on from, each in its time."""
+        """Keep a snapshot for the average and a checkpoint to resume from, each in its time."""
         is_snapshot = self._is_due(self.settings.snapshot_every_updates)
         if is_snapshot and self.devices.is_first:
             self.snapshots.save(self.position.update, _weights(self.model))
@@ -285,7 +291,7 @@ def _weights(model: nn.Module) -> dict[str, Any]:
 
 def compile_layers(model: nn.Module) -> None:
     """Compile layer by layer: one graph serves all layers of a kind, and any shape."""
-    for name, module in model.named_children():
+    for name, module in model.named_modules():
         if name.endswith("_layers") and isinstance(module, nn.ModuleList):
             for layer in module:
                 layer.compile(dynamic=True)

@@ -3,7 +3,7 @@
 import platform
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.metadata import version
@@ -14,18 +14,18 @@ import torch
 
 from simt.atomic import atomic_file, clear_leftovers, write_json
 from simt.corpus.bpe import open_vocabularies
-from simt.corpus.ids import EncodedSplit
+from simt.corpus.ids import SIDES, SPECIAL_IDS, EncodedSplit
 from simt.errors import SimtError
-from simt.methods import Method, load_offline, method_of
-from simt.model.transformer import Transformer, Vocabulary
-from simt.record import FAILURE_FILE, HISTORY_FILE, work_folder
+from simt.methods import Method, Model, build_model, load_offline, method_of
+from simt.model.network import VocabularySizes
+from simt.products import HISTORY_FILE, MODEL_FILE, RUN_FILE
+from simt.record import FAILURE_FILE, work_folder
 from simt.settings import RunSettings
-from simt.training.checkpoint import load_tensors, save_tensors
 from simt.training.corpus import TrainingCorpus
 from simt.training.devices import Devices
 from simt.training.loop import CHECKPOINTS, SNAPSHOTS, Objective, Training, TrainingStopped
-
-MODEL_FILE = "model.pt"
+from simt.training.model_file import load_model, misfit, save_model
+from simt.training.start import start_weights
 
 
 def train_run(
@@ -36,13 +36,16 @@ def train_run(
     devices: Devices,
     checkpoint_minutes: float,
 ) -> None:
-    """Train one run, or go on with it, and write its folder.
+    """Train one run, or resume it, and write its folder.
 
     What can be resumed is in work/, which may go when the caller has noted that all is done.
 
-    ``corpus`` is a bpe/ folder, ``start`` the folder of the run whose weights this one begins
-    with. Raises TrainingStopped when asked to stop; the same call then goes on.
+    ``corpus`` is a bpe/ folder, ``start`` the folder of the run, or of the exported system, whose
+    weights this one begins with. Raises TrainingStopped when asked to stop; the same call then
+    resumes.
     """
+    if settings.start_from is not None and start is None:
+        raise SimtError(f"this run starts from {settings.start_from}: give its folder (--start)")
     started = time.time()
     work = work_folder(settings, to)
     note = work / FAILURE_FILE
@@ -56,11 +59,11 @@ def train_run(
         training.model.load_state_dict(weights)
         validation = training.validation_losses()
         if devices.is_first:
-            save_tensors(to / MODEL_FILE, weights)
+            save_model(to / MODEL_FILE, weights, settings, open_vocabularies(corpus))
             with atomic_file(to / HISTORY_FILE, "wb") as stream:
                 stream.write((work / HISTORY_FILE).read_bytes())
             report = _report(settings, training, validation, time.time() - started)
-            write_json(to / "run.json", report)
+            write_json(to / RUN_FILE, report)
 
 
 @contextmanager
@@ -88,7 +91,7 @@ def open_training(
     devices: Devices,
     checkpoint_minutes: float,
 ) -> Training:
-    """A run before its first update; ``work`` is for what it needs to go on after a stop."""
+    """A run before its first update; ``work`` is for what it needs to resume after a stop."""
     method = method_of(settings)
     model = _build(settings, method, corpus, start)
     return Training(
@@ -104,28 +107,47 @@ def open_training(
     )
 
 
-def open_model(settings: RunSettings, corpus: Path, run: Path) -> tuple[Method, Transformer]:
+def open_model(settings: RunSettings, corpus: Path, run: Path) -> tuple[Method, Model]:
     """The method of a finished run and its averaged model, ready to translate on a GPU if any."""
     method = method_of(settings)
     model = _build(settings, method, corpus, start=None)
-    model.load_state_dict(load_tensors(run / MODEL_FILE))
-    return method, model.to(Devices.connect(rank=0, world=1, local_rank=0).device).eval()
+    load_model(run / MODEL_FILE, model, settings, open_vocabularies(corpus))
+    return method, _ready(model)
 
 
-def _build(settings: RunSettings, method: Method, corpus: Path, start: Path | None) -> Transformer:
+def model_with(
+    weights: Mapping[str, torch.Tensor], settings: RunSettings, corpus: Path
+) -> tuple[Method, Model]:
+    """The method of a run and a model with these weights, ready to translate."""
+    method = method_of(settings)
+    model = _build(settings, method, corpus, start=None)
+    if complaint := misfit(weights, model.state_dict()):
+        raise SimtError(f"the weights do not fit the settings: {complaint}")
+    model.load_state_dict(weights)
+    return method, _ready(model)
+
+
+def _ready(model: Model) -> Model:
+    return model.to(Devices.connect(rank=0, world=1, local_rank=0).device).eval()
+
+
+def _build(settings: RunSettings, method: Method, corpus: Path, start: Path | None) -> Model:
     source, target = open_vocabularies(corpus)
-    vocabulary = Vocabulary(len(source), len(target), is_joint=source is target)
+    vocabularies = VocabularySizes(len(source), len(target), source is target, SPECIAL_IDS)
     generator = torch.Generator().manual_seed(settings.seed)
-    model = method.build(settings.model, vocabulary, settings.training.dropout, generator)
+    model = build_model(method, settings.model, vocabularies, settings.training.dropout, generator)
     if start is not None:
-        unmatched = load_offline(model, load_tensors(start / MODEL_FILE))
+        unmatched = load_offline(model, start_weights(settings, start, corpus))
         if unmatched.unexpected:
-            raise SimtError(f"{start / MODEL_FILE} has weights that are no use here: {unmatched}")
+            raise SimtError(f"{start} has weights that are no use here: {unmatched}")
     return model
 
 
 def _open_corpus(settings: RunSettings, corpus: Path) -> TrainingCorpus:
     train, valid = EncodedSplit.open(corpus, "train"), EncodedSplit.open(corpus, "valid")
+    for vocabulary, side in zip(open_vocabularies(corpus), SIDES, strict=True):
+        for split in (train, valid):
+            getattr(split, side).check(vocabulary)
     return TrainingCorpus(train, valid, settings.training, settings.seed)
 
 

@@ -39,9 +39,11 @@ def odd_member(name: str, kind: bytes, target: str = "") -> tuple[tarfile.TarInf
     return info, b""
 
 
-def zip_bytes(members: Sequence[tuple[str | zipfile.ZipInfo, bytes]]) -> bytes:
+def zip_bytes(
+    members: Sequence[tuple[str | zipfile.ZipInfo, bytes]], compression: int = zipfile.ZIP_DEFLATED
+) -> bytes:
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(stream, "w", compression) as archive:
         for name, data in members:
             archive.writestr(name, data)
     return stream.getvalue()
@@ -292,8 +294,30 @@ VALID = {
     "a.tgz": tar_bytes([file_member("x", TEXT * 50), file_member("y" * 150)]),
     "a.tar": tar_bytes([file_member("x", TEXT * 50), file_member("y" * 150)], "w:"),
     "a.zip": zip_bytes([("x", TEXT * 50), ("y", b"")]),
+    "lzma.zip": zip_bytes([("x", TEXT * 50)], zipfile.ZIP_LZMA),
+    "bzip2.zip": zip_bytes([("x", TEXT * 50)], zipfile.ZIP_BZIP2),
     "x.gz": gzip.compress(TEXT * 50),
 }
+
+
+@pytest.mark.parametrize("file_name", ["lzma.zip", "bzip2.zip"])
+def test_damage_in_a_compressed_member_is_told_with_the_archive(
+    bench: Bench, file_name: str
+) -> None:
+    data = bytearray(VALID[file_name])
+    data[40:60] = bytes(20)
+    with pytest.raises(ArchiveError, match=rf"^{file_name} is broken: "):
+        bench.extract(bytes(data), file_name, "x")
+    assert bench.files() == []
+
+
+def test_names_in_an_archive_cannot_steer_the_terminal(bench: Bench) -> None:
+    link, file = odd_member("x", tarfile.SYMTYPE, "\x1b[2J/y"), file_member("text\x1b[8m.de")
+    data = tar_bytes([link, file])
+    with pytest.raises(ArchiveError, match=r"a link to \\x1b\[2J/y, not a file$"):
+        bench.extract(data, "a.tgz", "x")
+    with pytest.raises(ArchiveError, match=r"it has text\\x1b\[8m\.de"):
+        bench.extract(data, "a.tgz", "text.de")
 
 
 @settings(

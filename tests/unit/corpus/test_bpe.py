@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 
 from simt.corpus import bpe
 from simt.corpus.bpe import (
-    Encoder,
     Segmenter,
+    SubwordNmt,
     build_bpe,
     count_pieces,
     learn_merges,
     open_vocabularies,
     read_codes,
-    word_indices,
 )
 from simt.corpus.ids import EOS, UNK, EncodedSplit, Vocabulary
 from simt.errors import SimtError
@@ -125,33 +124,25 @@ def test_pieces_are_those_of_subword_nmt(words: list[str]) -> None:
 def test_words_come_back_from_their_ids(words: list[str], merges: int) -> None:
     codes = learn_merges(Counter(words * 2), merges, 2)
     vocabulary = Vocabulary(sorted(count_pieces(Counter(words), codes, 1)))
-    encoder = Encoder(codes, vocabulary)
+    encoder = SubwordNmt(codes, vocabulary)
     ids = encoder.encode(" ".join(words))
     assert ids[-1] == EOS
     assert all(number > UNK for number in ids[:-1])
     assert vocabulary.decode(ids) == words
 
 
-@given(WORDS)
-def test_word_indices_count_the_words(words: list[str]) -> None:
-    codes = learn_merges(Counter(words * 2), 5, 2)
-    pieces = [Segmenter(codes).segment(word) for word in words]
-    expected = [number for number, of_word in enumerate(pieces) for _ in of_word]
-    assert word_indices([piece for of_word in pieces for piece in of_word]) == expected
-
-
 def test_encoder_marks_unknown_characters() -> None:
-    encoder = Encoder([], Vocabulary(["a", "a@@", "b"]))
+    encoder = SubwordNmt([], Vocabulary(["a", "a@@", "b"]))
     assert encoder.encode("ab ü") == [5, 6, UNK, EOS]
 
 
 def test_encoder_of_an_empty_line_gives_the_end_alone() -> None:
-    assert Encoder([], Vocabulary(["a"])).encode("\n") == [EOS]
+    assert SubwordNmt([], Vocabulary(["a"])).encode("\n") == [EOS]
 
 
 def test_encoder_table_stays_within_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bpe, "_WORDS_IN_TABLE", 3)
-    encoder = Encoder([], Vocabulary(["a", "b"]))
+    encoder = SubwordNmt([], Vocabulary(["a", "b"]))
     for word in ("a", "b", "aa", "ab", "ba", "bb", "a"):
         encoder.encode(word)
         assert len(encoder._table) <= 3
@@ -242,7 +233,7 @@ def test_bpe_step_counts_tokens_and_unknown_pieces(tmp_path: Path) -> None:
     stats = build_bpe(JOINT, tmp_path, tmp_path / "bpe", 1)
     assert stats["vocabulary"] == {"source": 5, "target": 5}  # four special ones and "ab"
     assert stats["splits"]["test"]["source"] == {
-        "sentences": 2, "words": 2, "tokens": 5, "unknown": 2, "unknown_share": 0.666667,
+        "sentences": 2, "words": 2, "tokens": 5, "unknown": 2, "unknown_fraction": 0.666667,
         "mean_tokens": 2.5, "longest_tokens": 4, "pieces_per_word": 1.5,
     }  # fmt: skip
 

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import re
 import tarfile
 import threading
 import zipfile
@@ -43,6 +44,8 @@ class Served:
     stalls: threading.Event | None = None  # a body that is cut waits for this before it ends
     headers: dict[str, str] = field(default_factory=dict)
     says_length: bool = True
+    is_endless: bool = False  # the content is sent over and over
+    refusal: str | None = None  # a status line instead of the file
 
 
 @dataclass
@@ -93,6 +96,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send_error(404)
         elif served.statuses:
             self.send_error(served.statuses.pop(0))
+        elif served.refusal is not None:
+            self.wfile.write(f"HTTP/1.0 {served.refusal}\r\n\r\n".encode("latin-1"))
         else:
             self._send(served, asked)
 
@@ -114,6 +119,8 @@ class Handler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body[: served.cuts.pop(0)] if served.cuts else body)
+        while served.is_endless:  # until the client hangs up
+            self.wfile.write(body)
         if served.stalls is not None:
             served.stalls.wait(timeout=10)
 
@@ -166,6 +173,7 @@ def settings_of(
     downloads: Mapping[str, Mapping[str, Any]] | None = None,
     licensed: Mapping[str, Mapping[str, Any]] | None = None,
     files: tuple[str, ...] = (),
+    local: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> FetchSettings:
     return FetchSettings.model_validate_json(
         json.dumps(
@@ -174,6 +182,7 @@ def settings_of(
                 "target": "en",
                 "downloads": downloads or {},
                 "licensed": licensed or {},
+                "local": local or {},
                 "files": files,
             }
         )
@@ -234,6 +243,7 @@ def test_the_manifest_names_files_sums_and_origin(server: Server, tmp_path: Path
         ],
         "downloads": {"wmt": {"address": address, "checksum": "sha256", "sum": sha(ARCHIVE)}},
         "licensed": {},
+        "local": {},
     }
     assert json.loads(json.dumps(manifest)) == manifest
 
@@ -575,6 +585,78 @@ def test_a_file_of_another_size_is_refused_before_it_is_transferred(
     assert f"{address}: offers {len(PLAIN):,} bytes, expected 5" in told
 
 
+def test_a_server_that_never_stops_is_left_and_nothing_of_it_is_kept(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("simt.corpus.download.MAX_UNANNOUNCED_BYTES", 3_000_000)
+    address = server.serve("train.en", PLAIN, says_length=False, is_endless=True)
+    told = run_fails(plain_settings(address, sha256=None), tmp_path)
+    assert f"{address}: sends more than 3.0 MB and does not say how much will come" in told
+    assert "give its size as bytes" in told
+    assert files_in(tmp_path) == {}
+
+
+def test_a_server_that_sends_more_than_the_entry_says_is_left(
+    server: Server, tmp_path: Path
+) -> None:
+    address = server.serve("train.en", PLAIN, says_length=False, is_endless=True)
+    told = run_fails(plain_settings(address, bytes=len(PLAIN)), tmp_path)
+    assert f"sends more than the {len(PLAIN):,} bytes that the file should have" in told
+    assert files_in(tmp_path) == {}
+
+
+def test_a_server_that_never_stops_leaves_half_of_the_disk_free(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(0, 0, 4_000_000))
+    address = server.serve("train.en", PLAIN, says_length=False, is_endless=True)
+    assert "sends more than 2.0 MB" in run_fails(plain_settings(address, sha256=None), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "told"),
+    [
+        ("403 \x1b[2Jall is well\x07", r"403 \x1b[2Jall is well\x07"),
+        ("503 \x9b1mwait", r"503 \x9b1mwait (3 attempts in a row)"),
+        ("404 " + "x" * 30_000, "404 " + "x" * 100 + "\n"),
+    ],
+    ids=["colours", "C1", "endless"],
+)
+def test_the_words_of_a_server_cannot_steer_the_terminal(
+    server: Server, tmp_path: Path, refusal: str, told: str
+) -> None:
+    address = server.serve("train.en", PLAIN, refusal=refusal)
+    assert f"{address}: {told}" in run_fails(plain_settings(address), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "to", ["http://127.0.0.1:1/\x1b[2J", "ftp://\x1b]0;x\x07/a", "http://[\x1b"]
+)
+def test_the_address_that_a_server_sends_us_to_cannot_steer_the_terminal(
+    server: Server, tmp_path: Path, capfd: pytest.CaptureFixture[str], to: str
+) -> None:
+    address = server.serve("train.en", PLAIN, refusal=f"302 Found\r\nLocation: {to}")
+    told = run_fails(plain_settings(address), tmp_path)
+    assert address in told
+    assert "\x1b" not in told + capfd.readouterr().err
+
+
+def test_a_download_shows_itself_at_once_with_address_and_size_and_then_how_far_it_is(
+    server: Server, tmp_path: Path, capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("simt.corpus.download.PROGRESS_EVERY_S", 0)
+    address = server.serve("train.en", PLAIN, cuts=[200_000])
+    secret = address.replace("http://", "http://me:secret@")
+    run(plain_settings(secret), tmp_path)
+    lines = capfd.readouterr().err.splitlines()
+    assert lines[:2] == [f"{address}: connecting", f"{address}: {len(PLAIN) / 1e6:.1f} MB"]
+    assert re.search(r"^train\.en: +\d+%\| .*\d+k/\d+k \[00:00<.*B/s\]$", lines[3])
+    again = [line for line in lines if line.startswith(address)][2:]
+    assert "; again in 0.01 s" in again[0]
+    assert again[1].endswith("of which 0.2 MB are here")
+
+
 def test_a_page_instead_of_an_archive_is_told_and_the_next_address_tried(
     server: Server, tmp_path: Path
 ) -> None:
@@ -857,6 +939,36 @@ def test_a_licensed_file_that_no_split_reads_may_have_a_sum(tmp_path: Path) -> N
 def test_a_file_that_a_licensed_entry_does_not_list_is_told(tmp_path: Path) -> None:
     told = run_fails(settings_of(licensed={"nist": NIST}, files=("nist/x.sgm",)), tmp_path)
     assert "x.sgm: not among the licensed entry's own files" in told
+
+
+# Files of one's own
+
+
+def test_files_of_ones_own_need_no_more_than_a_folder(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    write(own / "talks/train.de", b"Hallo\n")
+    write(own / "talks/train.en.gz", gzip.compress(b"Hello\n"))
+    settings = settings_of(local={"mine": {"folder": "talks"}},
+                           files=("mine/train.de", "mine/train.en"))  # fmt: skip
+    manifest = run(settings, tmp_path / "raw", own)
+    assert files_in(tmp_path / "raw") == {"mine/train.de": b"Hallo\n", "mine/train.en": b"Hello\n"}
+    assert manifest["local"]["mine"]["address"] == "local"
+    assert run(settings, tmp_path / "raw") == manifest
+
+
+def test_missing_files_of_ones_own_are_told_with_the_place(tmp_path: Path) -> None:
+    settings = settings_of(local={"mine": {"folder": "talks"}}, files=("mine/train.de",))
+    own = tmp_path / "own"
+    told = run_fails(settings, tmp_path / "raw", own)
+    assert "mine: your own files are not there." in told
+    assert f"below {own / 'talks'} (SIMT_CORPORA={own} is not a folder)" in told
+    assert "train.de: missing" in told
+    told = run_fails(settings, tmp_path / "raw")
+    assert "below $SIMT_CORPORA/talks (set SIMT_CORPORA to a folder of your own)" in told
+
+
+def test_settings_without_files_of_ones_own_are_those_of_earlier_corpora() -> None:
+    assert "local" not in json.loads(settings_of(licensed={"nist": NIST}).as_json())
 
 
 def test_the_problems_of_all_entries_are_told_at_once(server: Server, tmp_path: Path) -> None:

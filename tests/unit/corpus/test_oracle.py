@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simt.corpus.alignments import AlignedSentence, Links
-from simt.corpus.oracle import GoldAlignment, _average_lagging, needed_delays, oracle_curve
-from simt.corpus.toy import ToyPair, generate_pairs
+from simt.corpus.oracle import GoldAlignment, needed_delays, oracle_curve
+from simt.lagging import average_lagging
+from toy_grammar import ToyPair, generate_pairs
 
 # Er ruft sie an . / He calls her .
 CALLS = GoldAlignment(5, 4, ((0, 0), (1, 1), (2, 2), (3, 1), (4, 3)))
@@ -35,7 +36,7 @@ def test_possible_links_do_not_delay() -> None:
 def test_average_lagging_is_the_one_of_the_hand_example() -> None:
     # X = 6, Y = 5: (2 - 0) + (3 - 1.2) + (4 - 2.4) + (6 - 3.6), over the 4 words up to the
     # first that waited for the whole source.
-    assert _average_lagging([2, 3, 4, 6, 6], 6) == pytest.approx(1.95)
+    assert average_lagging([2, 3, 4, 6, 6], 6, 5) == pytest.approx(1.95)
 
 
 def test_curve_of_one_sentence_is_the_one_worked_out_by_hand() -> None:

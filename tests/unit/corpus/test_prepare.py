@@ -110,11 +110,13 @@ def test_prepare_never_filters_evaluation_sets(corpus: Corpus) -> None:
     assert stats["valid"]["dropped"] == {}
 
 
-def test_prepare_keeps_lines_in_step_where_nothing_can_be_seen(corpus: Corpus) -> None:
-    corpus.write("valid", [("\u200b", "x"), ("y", "z")])
-    stats = corpus.prepare([GOOD])
-    assert corpus.lines("valid.source") == ["", "y"]
-    assert stats["valid"]["empty"] == 1
+@pytest.mark.parametrize(
+    "nothing", ["", " ", "\u200b", "\u200b \ufeff\u200d", "\u00ad\u2060\u00a0"]
+)
+def test_test_line_in_which_nothing_can_be_seen_is_named(corpus: Corpus, nothing: str) -> None:
+    corpus.write("test", [TEST, (nothing, "invented")])
+    with pytest.raises(SimtError, match=r"test\.de, line 2: empty side; .* is_dirty: true"):
+        corpus.prepare([GOOD])
 
 
 def test_prepare_writes_its_statistics_last(corpus: Corpus) -> None:
@@ -172,7 +174,6 @@ def test_aligned_sentences_are_kept_out_of_the_training_text(corpus: Corpus) -> 
 @pytest.mark.parametrize(
     ("pair", "reason"),
     [
-        (("\u200b", "something"), "empty"),
         (("wort " * 21, "word " * 19), "too_long"),
         (("wort " * 4, "word"), "unequal_lengths"),
         (("wort", "word " * 4), "unequal_lengths"),

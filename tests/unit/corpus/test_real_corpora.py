@@ -140,7 +140,7 @@ def test_real_sentences_come_back_from_their_ids(made: Made) -> None:
 def test_real_training_text_has_no_unknown_piece(made: Made) -> None:
     for side in SIDES:
         assert made.bpe_stats["splits"]["train"][side]["unknown"] == 0
-        assert made.bpe_stats["splits"]["test"][side]["unknown_share"] < 0.01
+        assert made.bpe_stats["splits"]["test"][side]["unknown_fraction"] < 0.01
 
 
 def test_real_batches_hold_every_token_of_an_epoch(made: Made) -> None:

@@ -9,10 +9,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from simt.methods import State, Step
+from simt.corpus.ids import SPECIAL_IDS
+from simt.methods import Decision, PolicyState
 from simt.methods.hmt import (
-    Chain,
     HmtModel,
+    MarkovChain,
     SelectionRule,
     expected_lags,
     sentence_log_likelihoods,
@@ -23,16 +24,18 @@ from simt.methods.losses import Smoothing, token_log_probs
 from simt.model.batch import Batch
 from simt.model.layers import CrossAttention, SelfAttention
 from simt.model.masks import length_mask, visible_mask
-from simt.model.transformer import Vocabulary
+from simt.model.network import OutputLayer, VocabularySizes
+from simt.model.transformer import Transformer
 from simt.settings import ModelSettings
 from tests.samples.golden import (
-    GRADIENT_TOLERANCE,
     assert_close,
+    assert_official_gradients,
+    assert_official_trace,
+    by_tag,
     golden,
     golden_batch,
     golden_cases,
     golden_model,
-    gradients,
     load_weights,
     tensor,
 )
@@ -40,10 +43,6 @@ from tests.samples.reference_loop import translate, translate_source
 from tests.samples.settings import default_settings, make_method
 
 MODEL = "hmt_tiny_model"
-
-
-def by_tag(case: dict[str, Any]) -> str:
-    return str(case["tag"])
 
 
 def settings_of(case: dict[str, Any], **changes: Any) -> Any:
@@ -54,14 +53,18 @@ def criterion_batch(case: dict[str, Any]) -> Batch:
     lengths = torch.tensor(case["src_lengths"])
     source = torch.zeros(len(lengths), case["S"], dtype=torch.long)
     return Batch(
-        source, lengths, torch.tensor(case["target"]), torch.tensor(case["target_lengths"])
+        source,
+        lengths,
+        torch.tensor(case["target"]),
+        torch.tensor(case["target_lengths"]),
+        SPECIAL_IDS,
     )
 
 
-def make_chain(case: dict[str, Any], selection_logits: Tensor) -> Chain:
+def make_chain(case: dict[str, Any], selection_logits: Tensor) -> MarkovChain:
     skip, select = selection_logits.log_softmax(3).unbind(3)
     forced = torch.cat([select[..., :-1], torch.zeros_like(select[..., -1:])], dim=2)
-    return Chain.from_selection(forced, skip, torch.tensor(case["t"]))
+    return MarkovChain.from_selection(forced, skip, torch.tensor(case["t"]))
 
 
 @pytest.mark.parametrize("case", golden_cases("hmt_criterion"), ids=by_tag)
@@ -74,7 +77,7 @@ def test_state_reads_equal_the_official_ones(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", golden_cases("hmt_criterion"), ids=by_tag)
 def test_chain_allows_the_official_moves(case: dict[str, Any]) -> None:
     chain = make_chain(case, tensor(case["selection_logits"]))
-    assert chain.moves_BNKK.isfinite().int().tolist() == case["allowed"]
+    assert chain.transitions_BNKK.isfinite().int().tolist() == case["allowed"]
 
 
 @pytest.mark.parametrize("case", golden_cases("hmt_criterion"), ids=by_tag)
@@ -84,11 +87,11 @@ def test_hmt_losses_and_gradients_equal_the_official_ones(case: dict[str, Any]) 
     selection_logits = tensor(case["selection_logits"]).requires_grad_()
     batch = criterion_batch(case)
     gold = batch.gold_T.repeat_interleave(case["K"])
-    of_gold, summed = token_log_probs(
-        batch.tokens_of(emission_logits).flatten(0, 1), torch.eye(case["V"]), gold
+    gold_log_probs, summed = token_log_probs(
+        batch.tokens_of(emission_logits).flatten(0, 1), OutputLayer(torch.eye(case["V"])), gold
     )
-    emissions = method.spread(of_gold.view(-1, case["K"]), batch)
-    losses = Smoothing.over_all(case["eps"], case["V"]).loss(of_gold, summed)
+    emissions = method.spread(gold_log_probs.view(-1, case["K"]), batch)
+    losses = Smoothing.over_all(case["eps"], case["V"]).loss(gold_log_probs, summed)
     chain = make_chain(case, selection_logits)
     loss = method.combine(batch, chain, emissions, losses, torch.tensor(case["t"]))
     loss.total.backward()
@@ -164,7 +167,7 @@ def test_selection_logits_equal_the_official_ones(case: dict[str, Any]) -> None:
     size = ModelSettings(
         width=case["d"], ffn=8, heads=case["heads"], encoder_layers=1, decoder_layers=1
     )
-    model = HmtModel(size, Vocabulary(9, 9, True), 0.0)
+    model = HmtModel(Transformer(size, VocabularySizes(9, 9, True, SPECIAL_IDS), 0.0, "uni"))
     with torch.no_grad():
         model.selection.weight.copy_(tensor(case["selection_weight"]))
     reads = torch.tensor(case["t_padded_width"]).expand(case["B"], -1, -1)
@@ -184,10 +187,7 @@ def test_hmt_model_has_the_official_losses_and_gradients(case: dict[str, Any]) -
     assert_close(loss.parts["state"], case["state_loss"])
     assert_close(loss.parts["latency"], case["latency_loss"])
     assert_close(loss.total, case["loss"])
-    ours = gradients(model, golden(MODEL)["params"])
-    for weight, norm in case["grad_norm_by_param"].items():
-        assert_close(ours[weight].norm(), norm, GRADIENT_TOLERANCE)
-    assert_close(ours["embedding"], case["grad_embedding"])
+    assert_official_gradients(model, MODEL, case["grad_norm_by_param"], case["grad_embedding"])
 
 
 @pytest.mark.parametrize("case", golden_cases(MODEL), ids=by_tag)
@@ -197,7 +197,7 @@ def test_hmt_model_computes_the_official_logits(case: dict[str, Any]) -> None:
     batch = golden_batch(case)
     states_BNKD, select_BNK, _, _ = method.run(model, batch)
     real = batch.target_mask_BN
-    assert_close(model.logits(states_BNKD)[real], tensor(case["logits_BNKV"])[real])
+    assert_close(model.network.output.logits(states_BNKD)[real], tensor(case["logits_BNKV"])[real])
     official = tensor(case["selection_logits_BNK2"]).softmax(3)[..., 1]
     assert_close(select_BNK.exp()[real], official[real])
 
@@ -211,19 +211,19 @@ class TablePolicy:
         self.logits_NMV = tensor(case["logits_NMV"])
         self.beta_NM = tensor(case["beta_NM"])
         self.rule = rule
-        self.least_read = rule.least_read
+        self.min_read = rule.min_read
         self.selected: list[int] = []
 
-    def step(self, memory_BJD: Tensor, state: State) -> Step:
+    def decide(self, memory_BJD: Tensor, state: PolicyState) -> Decision:
         row = int(state.written_B)
         reads_K = state_reads(row + 1, state.read_B, self.rule.settings)[0, row]
         select_BK = self.beta_NM[row, reads_K - 1].unsqueeze(0)
         select_BK[:, -1] = 1
-        write_B, chosen_B = self.rule.decide(select_BK, state)
+        write_B, chosen_B = self.rule.choose_state(select_BK, state)
         if bool(write_B):
             self.selected.append(int(chosen_B) + 1)
         logits_BV = self.logits_NMV[row, reads_K[chosen_B] - 1]
-        return Step(logits_BV, write_B, select_BK[:, 0])
+        return Decision(lambda: logits_BV, write_B, select_BK[:, 0])
 
 
 @pytest.mark.parametrize("case", golden_cases("hmt_decision_trace"), ids=by_tag)
@@ -232,11 +232,8 @@ def test_selection_rule_takes_the_official_decisions(case: dict[str, Any]) -> No
         policy: Any = TablePolicy(case, SelectionRule(0.5, settings_of(run)))
         trace = translate(policy, lambda read_B: read_B, case["M"], case["max_len"], True)
         expected = run["official"]
-        assert trace.tokens == expected["tokens"]
-        assert trace.delays == expected["g"]
-        assert trace.actions == expected["actions"]
+        assert_official_trace(trace, expected)
         assert policy.selected == expected["selected_k"]
-        assert trace.states == [tuple(state) for state in expected["evaluated_states"]]
 
 
 @pytest.mark.parametrize("case", golden(MODEL)["decoding"])

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from simt.corpus.ids import PAD
-from simt.methods import State, Step
+from simt.methods import Decision, PolicyState
 from simt.methods.itst import (
     TransportAttention,
     TransportRule,
@@ -20,14 +20,16 @@ from simt.methods.itst import (
 )
 from simt.methods.losses import Smoothing, smoothed_cross_entropy
 from simt.model.masks import key_mask, length_mask, visible_mask
+from simt.model.network import OutputLayer
 from tests.samples.golden import (
-    GRADIENT_TOLERANCE,
     assert_close,
+    assert_official_gradients,
+    assert_official_trace,
+    by_tag,
     golden,
     golden_batch,
     golden_cases,
     golden_model,
-    gradients,
     load_weights,
     tensor,
 )
@@ -35,10 +37,6 @@ from tests.samples.reference_loop import translate, translate_source
 from tests.samples.settings import default_settings, make_method
 
 MODEL = "itst_tiny_model"
-
-
-def by_tag(case: dict[str, Any]) -> str:
-    return str(case["tag"])
 
 
 def make_attention(case: dict[str, Any]) -> TransportAttention:
@@ -127,7 +125,7 @@ def test_itst_cross_entropy_is_smoothed_like_the_official_one(case: dict[str, An
     target = torch.tensor(case["target"]).flatten()
     loss = smoothed_cross_entropy(
         tensor(case["logits"]).flatten(0, 1)[target != PAD],
-        torch.eye(case["V"]),
+        OutputLayer(torch.eye(case["V"])),
         target[target != PAD],
         Smoothing.over_all(case["eps"], case["V"]),
     )
@@ -141,11 +139,11 @@ def test_diagonal_cost_equals_the_official_matrices() -> None:
         assert_close(cost[0], case["cost_NM"])
 
 
-def test_training_threshold_follows_the_official_curriculum() -> None:
+def test_threshold_follows_the_official_curriculum() -> None:
     method: Any = make_method("itst")
     for case in golden_cases("itst_criterion", "curriculum"):
         if case["update"] is not None:
-            threshold = method.training_threshold(case["update"])
+            threshold = method.curriculum_threshold(case["update"])
             assert threshold == pytest.approx(case["delta_train"], rel=1e-12)
 
 
@@ -161,10 +159,7 @@ def test_itst_model_has_the_official_losses_and_gradients(case: dict[str, Any]) 
     assert_close(loss.parts["latency"], case["latency_loss"])
     assert_close(loss.parts["norm"], case["norm_loss"])
     assert_close(loss.total, case["loss"])
-    ours = gradients(model, golden(MODEL)["params"])
-    for weight, norm in case["grad_norm_by_param"].items():
-        assert_close(ours[weight].norm(), norm, GRADIENT_TOLERANCE)
-    assert_close(ours["embedding"], case["grad_embedding"])
+    assert_official_gradients(model, MODEL, case["grad_norm_by_param"], case["grad_embedding"])
 
 
 @pytest.mark.parametrize("case", golden_cases(MODEL), ids=by_tag)
@@ -172,9 +167,9 @@ def test_itst_model_computes_the_official_logits_and_transport(case: dict[str, A
     method: Any = make_method("itst", pads="official")
     model: Any = golden_model(method, MODEL)
     batch = golden_batch(case)
-    threshold = method.training_threshold(case["update"])
+    threshold = method.curriculum_threshold(case["update"])
     states_BND, transport_BLNM = method.run(model, batch, threshold)
-    assert_close(model.logits(states_BND), case["logits_BNV"])
+    assert_close(model.network.output.logits(states_BND), case["logits_BNV"])
     assert_close(transport_BLNM, case["T_BLNM"])
 
 
@@ -187,14 +182,14 @@ class TablePolicy:
         self.logits_NMV = tensor(case["logits_NMV"])
         self.transport_LNM = tensor(case["T_LNM"])
         self.rule = rule
-        self.least_read = rule.least_read
+        self.min_read = rule.min_read
 
-    def step(self, memory_BJD: Tensor, state: State) -> Step:
+    def decide(self, memory_BJD: Tensor, state: PolicyState) -> Decision:
         row, read = int(state.written_B), int(state.read_B)
         arrived_BL = self.rule.arrived(self.transport_LNM[:, row, :read].unsqueeze(0), state.read_B)
         agreed_B = self.rule.agreed(arrived_BL)
         logits_BV = self.logits_NMV[row, read - 1].unsqueeze(0)
-        return Step(logits_BV, self.rule.should_write(agreed_B, state), agreed_B)
+        return Decision(lambda: logits_BV, self.rule.should_write(agreed_B, state), agreed_B)
 
 
 @pytest.mark.parametrize("case", golden_cases("itst_decision_trace"), ids=by_tag)
@@ -203,11 +198,7 @@ def test_transport_rule_takes_the_official_decisions(case: dict[str, Any]) -> No
         rule = TransportRule(run["delta"], default_settings("itst"))
         policy: Any = TablePolicy(case, rule)
         trace = translate(policy, lambda read_B: read_B, case["M"], case["max_len"], True)
-        expected = run["official"]
-        assert trace.tokens == expected["tokens"]
-        assert trace.delays == expected["g"]
-        assert trace.actions == expected["actions"]
-        assert trace.states == [tuple(state) for state in expected["evaluated_states"]]
+        assert_official_trace(trace, run["official"])
 
 
 @pytest.mark.parametrize("case", golden(MODEL)["decoding"])

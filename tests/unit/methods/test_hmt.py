@@ -13,8 +13,8 @@ from torch import Tensor
 
 from simt.corpus.ids import EOS
 from simt.errors import SimtError
-from simt.methods.hmt import Chain, sentence_log_likelihoods, state_reads
-from tests.samples.batches import random_batch
+from simt.methods.hmt import MarkovChain, sentence_log_likelihoods, state_reads
+from tests.samples.batches import random_batch, single
 from tests.samples.reference_loop import translate_source
 from tests.samples.settings import default_settings, make_method, make_model
 from tests.samples.shapes import few_examples, lengths, seeds
@@ -22,7 +22,7 @@ from tests.samples.shapes import few_examples, lengths, seeds
 N, K, M, LOW = 4, 3, 6, 2
 
 
-def draw_chain(seed: int = 1) -> tuple[Chain, Tensor, Tensor, Tensor]:
+def draw_chain(seed: int = 1) -> tuple[MarkovChain, Tensor, Tensor, Tensor]:
     """A chain, its probabilities to select, its emissions and what its states read."""
     generator = torch.Generator().manual_seed(seed)
     select = torch.rand(1, N, K, generator=generator, dtype=torch.float64) * 0.8 + 0.1
@@ -31,7 +31,7 @@ def draw_chain(seed: int = 1) -> tuple[Chain, Tensor, Tensor, Tensor]:
     settings = default_settings("hmt", low=LOW, states=K)
     reads = state_reads(N, torch.tensor([M]), settings)
     skip = (1 - select).clamp(min=1e-300).log()
-    return Chain.from_selection(select.log(), skip, reads), select[0], emissions[0], reads[0]
+    return MarkovChain.from_selection(select.log(), skip, reads), select[0], emissions[0], reads[0]
 
 
 def prior(path: tuple[int, ...], select: Tensor, reads: Tensor) -> float:
@@ -50,8 +50,10 @@ def prior(path: tuple[int, ...], select: Tensor, reads: Tensor) -> float:
 
 def test_selection_probabilities_of_a_token_sum_to_one() -> None:
     chain, *_ = draw_chain()
-    assert float(chain.start_BK.exp().sum()) == pytest.approx(1)
-    torch.testing.assert_close(chain.moves_BNKK.exp().sum(3), torch.ones(1, N - 1, K).double())
+    assert float(chain.initial_BK.exp().sum()) == pytest.approx(1)
+    torch.testing.assert_close(
+        chain.transitions_BNKK.exp().sum(3), torch.ones(1, N - 1, K).double()
+    )
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -118,12 +120,7 @@ def test_states_of_a_short_source_do_not_depend_on_batch_mates() -> None:
     method = make_method("hmt", low=1, states=4)
     model = make_model(method)
     together = random_batch([9, 3], [5, 4])
-    alone = type(together)(
-        together.source_BM[1:, :3],
-        together.source_lengths_B[1:],
-        together.target_BN[1:, :4],
-        together.target_lengths_B[1:],
-    )
+    alone = single(together, 1)
     method_any: Any = method
     reads = [method_any.run(model, batch)[3] for batch in (together, alone)]
     assert reads[0][1, :4].equal(reads[1][0])

@@ -10,15 +10,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simt.methods import State
+from simt.methods import PolicyState
 from simt.methods.itst import TransportRule, transport_losses, visible_counts
 from tests.samples.batches import random_batch, single
 from tests.samples.settings import default_settings, lively, make_method, make_model
 from tests.samples.shapes import few_examples, seeds
 
 
-def make_state(written: int, read: int, length: int) -> State:
-    return State(
+def make_state(written: int, read: int, length: int) -> PolicyState:
+    return PolicyState(
         decoder_input_BN=torch.full((1, written + 1), 2),
         delays_BN=torch.ones(1, written + 1, dtype=torch.long),
         written_B=torch.tensor([written]),
@@ -32,11 +32,14 @@ def make_state(written: int, read: int, length: int) -> State:
 def test_training_shows_the_first_row_what_the_policy_reads(
     width: int, seed: int, threshold: float
 ) -> None:
-    """§17.8: visible count n + 2 = first j at which the sum over j - 1 tokens reaches δ."""
+    """Visible count n + 2 = first j at which the sum over j - 1 tokens reaches δ.
+
+    docs/methods.md, "ITST: policy".
+    """
     generator = torch.Generator().manual_seed(seed)
     transport_BNM = torch.rand(1, 1, width, generator=generator) + 1e-4
     rule = TransportRule(threshold, default_settings("itst"))
-    read = int(rule.least_read(torch.tensor([0]), torch.tensor([width])))
+    read = int(rule.min_read(torch.tensor([0]), torch.tensor([width])))
     while True:
         arrived = rule.arrived(transport_BNM[:, :, :read], torch.tensor([read]))
         if rule.should_write(rule.agreed(arrived), make_state(0, read, width)):

@@ -21,6 +21,7 @@ from simt.methods.losses import (
     token_log_probs,
 )
 from simt.methods.mixture import MixtureChoices, mixture_losses
+from simt.model.network import OutputLayer
 
 
 def draw(rows: int, width: int, classes: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -49,7 +50,7 @@ def test_smoothing_over_others_gives_gold_what_is_left() -> None:
     assert Smoothing.over_others(0.1, 11) == pytest.approx((0.9, 0.01))
 
 
-def test_smoothing_over_all_gives_gold_its_share_too() -> None:
+def test_smoothing_over_all_gives_gold_its_part_too() -> None:
     assert Smoothing.over_all(0.1, 10) == pytest.approx((0.91, 0.01))
 
 
@@ -57,7 +58,7 @@ def test_smoothing_over_all_gives_gold_its_share_too() -> None:
 def test_cross_entropy_in_chunks_equals_the_plain_one() -> None:
     states, weight, gold = draw(10, 4, 7)
     smoothing = Smoothing.over_others(0.1, 7)
-    ours = smoothed_cross_entropy(states, weight, gold, smoothing)
+    ours = smoothed_cross_entropy(states, OutputLayer(weight), gold, smoothing)
     torch.testing.assert_close(ours, plain_cross_entropy(states, weight, gold, smoothing))
 
 
@@ -67,7 +68,7 @@ def test_cross_entropy_in_chunks_has_the_right_gradient() -> None:
     smoothing = Smoothing.over_others(0.1, 5)
 
     def scaled(states: Tensor, weight: Tensor) -> Tensor:
-        return 0.5 * smoothed_cross_entropy(states, weight, gold, smoothing)
+        return 0.5 * smoothed_cross_entropy(states, OutputLayer(weight), gold, smoothing)
 
     assert torch.autograd.gradcheck(scaled, (states, weight))
 
@@ -78,16 +79,16 @@ def test_token_log_probs_have_the_right_gradient() -> None:
     factors = torch.linspace(-1, 2, 14, dtype=torch.float64)
 
     def mixed(states: Tensor, weight: Tensor) -> Tensor:
-        return torch.cat(token_log_probs(states, weight, gold)) * factors
+        return torch.cat(token_log_probs(states, OutputLayer(weight), gold)) * factors
 
     assert torch.autograd.gradcheck(mixed, (states, weight))
 
 
 def test_token_log_probs_are_those_of_the_softmax() -> None:
     states, weight, gold = draw(6, 3, 5)
-    of_gold, summed = token_log_probs(states, weight, gold)
+    gold_log_probs, summed = token_log_probs(states, OutputLayer(weight), gold)
     expected = F.log_softmax(states @ weight.t(), dim=1)
-    torch.testing.assert_close(of_gold, expected[torch.arange(6), gold])
+    torch.testing.assert_close(gold_log_probs, expected[torch.arange(6), gold])
     torch.testing.assert_close(summed, expected.sum(1))
 
 
@@ -95,15 +96,15 @@ def test_cross_entropy_without_gradient_is_the_same() -> None:
     states, weight, gold = draw(6, 3, 5)
     smoothing = Smoothing.over_all(0.1, 5)
     with torch.no_grad():
-        without = smoothed_cross_entropy(states, weight, gold, smoothing)
-    assert without.equal(smoothed_cross_entropy(states, weight, gold, smoothing))
+        without = smoothed_cross_entropy(states, OutputLayer(weight), gold, smoothing)
+    assert without.equal(smoothed_cross_entropy(states, OutputLayer(weight), gold, smoothing))
     assert not without.requires_grad
 
 
 def test_frozen_output_matrix_gets_no_gradient() -> None:
     states, weight, gold = draw(6, 3, 5)
     frozen = weight.detach()
-    smoothed_cross_entropy(states, frozen, gold, Smoothing.over_all(0.1, 5)).backward()
+    smoothed_cross_entropy(states, OutputLayer(frozen), gold, Smoothing.over_all(0.1, 5)).backward()
     assert states.grad is not None
     assert frozen.grad is None
 
@@ -113,7 +114,7 @@ def test_cross_entropy_under_autocast_is_summed_in_fp32() -> None:
     states32, weight32 = (x.detach().float().requires_grad_() for x in (states, weight))
     smoothing = Smoothing.over_others(0.1, 300)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        loss = smoothed_cross_entropy(states32.bfloat16(), weight32, gold, smoothing)
+        loss = smoothed_cross_entropy(states32.bfloat16(), OutputLayer(weight32), gold, smoothing)
     loss.backward()
     assert loss.dtype == torch.float32
     assert weight32.grad is not None
@@ -156,12 +157,12 @@ def vocabulary_losses() -> dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]]
     def mixture(states: Tensor, weight: Tensor, gold: Tensor) -> Tensor:
         ones = torch.ones(len(gold))
         return mixture_losses(
-            states, states.flip(0), states[:, 0], weight, gold, ones, choices
+            states, states.flip(0), states[:, 0], OutputLayer(weight), gold, ones, choices
         ).total
 
     return {
-        "cross-entropy": lambda s, w, g: smoothed_cross_entropy(s, w, g, smoothing),
-        "log-probs": lambda s, w, g: torch.cat(token_log_probs(s, w, g)).sum(),
+        "cross-entropy": lambda s, w, g: smoothed_cross_entropy(s, OutputLayer(w), g, smoothing),
+        "log-probs": lambda s, w, g: torch.cat(token_log_probs(s, OutputLayer(w), g)).sum(),
         "mixture": mixture,
     }
 
@@ -176,3 +177,24 @@ def test_largest_tensor_of_a_loss_does_not_grow_with_the_tokens(name: str) -> No
             vocabulary_losses()[name](states, weight, gold).backward()
         sizes.append(largest.numbers)
     assert sizes[0] == sizes[1] < 500 * 4000
+
+
+def test_bias_and_scale_of_an_output_layer_are_part_of_its_scores() -> None:
+    generator = torch.Generator().manual_seed(3)
+    states, weight, bias = (
+        torch.randn(shape, generator=generator, dtype=torch.float64, requires_grad=True)
+        for shape in ((6, 4), (5, 4), (5,))
+    )
+    gold = torch.tensor([0, 1, 2, 3, 4, 0])
+    output = OutputLayer(weight, bias.detach(), scale=0.5)
+    smoothing = Smoothing.over_all(0.1, 5)
+    ours = smoothed_cross_entropy(states, output, gold, smoothing)
+    gold_log_probs, summed = token_log_probs(states, output, gold)
+    scores = 0.5 * states @ weight.t() + bias.detach()
+    theirs = F.cross_entropy(scores, gold, reduction="sum", label_smoothing=0.1)
+    torch.testing.assert_close(output.logits(states), scores)
+    for total in (ours, smoothing.loss(gold_log_probs, summed).sum()):
+        torch.testing.assert_close(total, theirs)
+        gradients = torch.autograd.grad(total, (states, weight), retain_graph=True)
+        wanted = torch.autograd.grad(theirs, (states, weight), retain_graph=True)
+        torch.testing.assert_close(gradients, wanted)

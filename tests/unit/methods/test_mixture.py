@@ -14,6 +14,7 @@ from torch import Tensor
 from simt.methods import losses
 from simt.methods.losses import Smoothing
 from simt.methods.mixture import MixtureChoices, mixture_losses
+from simt.model.network import OutputLayer
 
 ROWS, WIDTH, CLASSES = 7, 3, 5
 CHOICES = [
@@ -49,7 +50,7 @@ def smoothed(log_probs: Tensor, smoothing: Smoothing) -> Tensor:
 
 
 def plain_total(choices: MixtureChoices, inputs: tuple[Tensor, ...]) -> Tensor:
-    """The formula of §6.2 and §9, word for word."""
+    """docs/methods.md, "SM²: training loss" and "SM²: ablations", word for word."""
     full, prefix, logit, weight = inputs
     lp_full, lp_prefix = (F.log_softmax(x @ weight.t(), dim=1) for x in (full, prefix))
     hint = lp_full.detach() if choices.detaches_full else lp_full
@@ -63,6 +64,11 @@ def plain_total(choices: MixtureChoices, inputs: tuple[Tensor, ...]) -> Tensor:
     return total
 
 
+def total(inputs: tuple[Tensor, ...], choices: MixtureChoices) -> Tensor:
+    full, prefix, logit, weight = inputs
+    return mixture_losses(full, prefix, logit, OutputLayer(weight), GOLD, WEIGHTS, choices).total
+
+
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(losses, "CHUNK_SCORES", {"cpu": 1, "cuda": 1})
@@ -72,7 +78,7 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("choices", CHOICES)
 def test_mixture_and_its_gradient_equal_the_formula(choices: MixtureChoices) -> None:
     inputs = draw()
-    ours = mixture_losses(*inputs, GOLD, WEIGHTS, choices).total
+    ours = total(inputs, choices)
     expected = plain_total(choices, inputs)
     torch.testing.assert_close(ours, expected)
     gradients = torch.autograd.grad(3 * ours, inputs)
@@ -85,8 +91,8 @@ def test_mixture_and_its_gradient_equal_the_formula(choices: MixtureChoices) -> 
 def test_mixture_without_gradient_is_the_same() -> None:
     inputs = draw()
     with torch.no_grad():
-        without = mixture_losses(*inputs, GOLD, WEIGHTS, CHOICES[0]).total
-    assert without.equal(mixture_losses(*inputs, GOLD, WEIGHTS, CHOICES[0]).total)
+        without = total(inputs, CHOICES[0])
+    assert without.equal(total(inputs, CHOICES[0]))
 
 
 @pytest.mark.parametrize("hint", ["full_source", "gold"])
@@ -95,11 +101,12 @@ def test_mixture_stays_finite_where_probabilities_vanish(hint: Any) -> None:
     logit = torch.tensor([80.0, -80.0]).requires_grad_()
     smoothing = Smoothing.over_others(0.1, CLASSES)
     choices = MixtureChoices(smoothing, smoothing, True, False, hint)
-    total = mixture_losses(
-        scores, scores.flip(0), logit, torch.eye(CLASSES), GOLD[:2], torch.ones(2), choices
+    output = OutputLayer(torch.eye(CLASSES))
+    loss = mixture_losses(
+        scores, scores.flip(0), logit, output, GOLD[:2], torch.ones(2), choices
     ).total
-    total.backward()
-    assert total.isfinite()
+    loss.backward()
+    assert loss.isfinite()
     assert scores.grad is not None
     assert logit.grad is not None
     assert scores.grad.isfinite().all()
@@ -108,7 +115,10 @@ def test_mixture_stays_finite_where_probabilities_vanish(hint: Any) -> None:
 
 @pytest.mark.parametrize("penalty", [0.1, 1.0])
 def test_free_confidence_converges_to_the_closed_form(penalty: float) -> None:
-    """c* = 1 if p ≥ q/(1+λ), else λ/(1+λ) / (1 - p/q) (§6.5)."""
+    """c* = 1 if p ≥ q/(1+λ), else λ/(1+λ) / (1 - p/q).
+
+    docs/methods.md, "SM²: limit of the confidence".
+    """
     p = torch.tensor([0.02, 0.1, 0.3, 0.5, 0.2, 0.62, 0.05])
     q = torch.tensor([0.9, 0.5, 0.4, 0.6, 0.9, 0.6, 0.06])
     two_classes = [torch.stack([x, 1 - x], dim=1).log() for x in (q, p)]
@@ -121,7 +131,7 @@ def test_free_confidence_converges_to_the_closed_form(penalty: float) -> None:
         losses = mixture_losses(
             *two_classes,
             logit,
-            torch.eye(2),
+            OutputLayer(torch.eye(2)),
             torch.zeros(len(p)).long(),
             torch.ones(len(p)),
             choices,

@@ -4,6 +4,7 @@ Shapes: B sentences, M source tokens, N target tokens.
 """
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,9 +14,8 @@ from hypothesis import strategies as st
 
 from simt.corpus.ids import EOS
 from simt.errors import SimtError
-from simt.methods import State, load_offline
+from simt.methods import PolicyState, load_offline
 from simt.methods.sm2 import ConfidenceRule, Sm2Model, allowed_states
-from simt.model.batch import Batch
 from tests.samples.batches import random_batch, single, with_more_pads
 from tests.samples.reference_loop import translate_source
 from tests.samples.settings import default_settings, lively, make_method, make_model
@@ -38,15 +38,10 @@ def test_prefix_pass_of_a_bi_encoder_does_not_know_the_rest(
     batch = random_batch([m + 1 for m, _ in pairs], [n for _, n in pairs], seed)
     prefix_B = (batch.source_lengths_B + 1) // 2
     unread = torch.arange(batch.source_BM.shape[1]) >= prefix_B.unsqueeze(1)
-    changed = Batch(
-        batch.source_BM.masked_fill(unread, 11),
-        batch.source_lengths_B,
-        batch.target_BN,
-        batch.target_lengths_B,
-    )
+    changed = replace(batch, source_BM=batch.source_BM.masked_fill(unread, 11))
     (_, first), (_, second) = (model.both_passes(each, prefix_B) for each in (batch, changed))
     real = batch.target_mask_BN
-    assert model.logits(first)[real].equal(model.logits(second)[real])
+    assert model.network.output.logits(first)[real].equal(model.network.output.logits(second)[real])
     assert model.confidence_logits(first)[real].equal(model.confidence_logits(second)[real])
 
 
@@ -247,8 +242,8 @@ def test_threshold_of_zero_writes_from_the_first_token(encoder: str) -> None:
     assert set(trace.delays) == {1}
 
 
-def make_state(written: int, read: int, length: int) -> State:
-    return State(
+def make_state(written: int, read: int, length: int) -> PolicyState:
+    return PolicyState(
         decoder_input_BN=torch.full((1, written + 1), EOS),
         delays_BN=torch.ones(1, written + 1, dtype=torch.long),
         written_B=torch.tensor([written]),
@@ -266,8 +261,8 @@ def test_restricted_rule_stays_between_two_waitk_paths() -> None:
         prohibition_at_test=True,
     )
     rule = ConfidenceRule(0.5, settings)
-    assert int(rule.least_read(torch.tensor([3]), torch.tensor([9]))) == 5
-    assert int(rule.least_read(torch.tensor([3]), torch.tensor([4]))) == 4
+    assert int(rule.min_read(torch.tensor([3]), torch.tensor([9]))) == 5
+    assert int(rule.min_read(torch.tensor([3]), torch.tensor([4]))) == 4
     low, high = torch.tensor([0.1]), torch.tensor([0.9])
     assert not rule.should_write(low, make_state(3, 6, 9))
     assert rule.should_write(low, make_state(3, 7, 9))
@@ -278,13 +273,13 @@ def test_restricted_rule_stays_between_two_waitk_paths() -> None:
 def test_new_adapters_reproduce_the_offline_model(place: str) -> None:
     offline = make_method("offline")
     trained = make_model(offline, seed=5).eval()
-    _, model = sm2(adapter_share=0.5, adapter_place=place)
+    _, model = sm2(adapter_fraction=0.5, adapter_place=place)
     unmatched = load_offline(model, trained.state_dict())
     batch = random_batch([5, 3], [4, 6])
     full, _ = model.both_passes(batch, batch.source_lengths_B)
-    memory = trained.encode(batch.source_BM, batch.source_lengths_B)
+    memory = trained.network.encode(batch.source_BM, batch.source_lengths_B)
     mask = batch.source_mask_BM[:, None, None, :]
-    expected = trained.decode(batch.decoder_input_BN, memory, mask)
+    expected = trained.network.decode(batch.decoder_input_BN, memory, mask)
     torch.testing.assert_close(full[batch.target_mask_BN], expected[batch.target_mask_BN])
     assert unmatched.unexpected == ()
     assert all("adapter" in name or "confidence" in name for name in unmatched.missing)
@@ -292,7 +287,7 @@ def test_new_adapters_reproduce_the_offline_model(place: str) -> None:
 
 @pytest.mark.parametrize("place", ["ffn", "layer"])
 def test_adapters_and_confidence_alone_are_trained(place: str) -> None:
-    method, model = sm2(adapter_share=0.5, adapter_place=place)
+    method, model = sm2(adapter_fraction=0.5, adapter_place=place)
     trained = {name for name, weight in model.named_parameters() if weight.requires_grad}
     assert trained == {name for name, _ in model.named_parameters() if "adapter" in name} | {
         "confidence.weight",

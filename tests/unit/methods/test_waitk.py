@@ -102,11 +102,11 @@ def test_waitk_reads_k_tokens_and_then_alternates(k: int) -> None:
 
 def forced(model: Any, source: list[int], tokens: list[int], visible: list[int]) -> torch.Tensor:
     """Logits of all rows at once, each row with its own view of the source."""
-    memory = model.encode(torch.tensor([source]), torch.tensor([len(source)]))
+    memory = model.network.encode(torch.tensor([source]), torch.tensor([len(source)]))
     mask = visible_mask(torch.tensor([visible]), len(source))
     decoder_input = torch.tensor([[EOS, *tokens[:-1]]])
-    logits: torch.Tensor = model.logits(model.decode(decoder_input, memory, mask))
-    return logits[0]
+    states = model.network.decode(decoder_input, memory, mask)
+    return model.network.output.logits(states)[0]
 
 
 def test_frozen_rows_are_those_of_training() -> None:

@@ -1,20 +1,21 @@
-"""How many weights the models have (methods.md §11.1)."""
+"""How many weights the models have (docs/methods.md, "Model sizes")."""
 
 from typing import Any
 
 import pytest
 import torch
 
+from simt.corpus.ids import SPECIAL_IDS
 from simt.methods.hmt import HmtModel
-from simt.methods.itst import ItstModel
+from simt.methods.itst import TransportLayer
 from simt.methods.sm2 import Sm2Model
 from simt.model.layers import AdapterShape
-from simt.model.transformer import Transformer, Vocabulary
+from simt.model.network import VocabularySizes
+from simt.model.transformer import Transformer
 from simt.settings import ModelSettings
 from tests.samples.golden import golden_cases
-from tests.samples.settings import default_settings
 
-VOCABULARY = Vocabulary(31970, 31970, is_joint=True)
+VOCABULARY = VocabularySizes(31970, 31970, is_joint=True, ids=SPECIAL_IDS)
 SIZES = pytest.mark.parametrize(
     "case", golden_cases("param_counts", "sizes"), ids=lambda case: case["name"]
 )
@@ -44,7 +45,8 @@ def test_offline_model_has_the_official_number_of_weights(case: dict[str, Any]) 
 @SIZES
 def test_sm2_model_has_the_official_number_of_weights(case: dict[str, Any]) -> None:
     with torch.device("meta"):
-        model = Sm2Model(size_of(case), VOCABULARY, 0.1, default_settings("sm2"))
+        network = Transformer(size_of(case), VOCABULARY, 0.1, "bi")
+        model = Sm2Model(network, learns_adapters_only=False)
     assert count(model) == case["total_sm2_shared_V31970"]
 
 
@@ -60,12 +62,12 @@ def test_adapters_have_two_linear_maps_a_layer(case: dict[str, Any]) -> None:
 @SIZES
 def test_itst_model_has_the_official_number_of_extra_weights(case: dict[str, Any]) -> None:
     with torch.device("meta"):
-        model = ItstModel(size_of(case), VOCABULARY, 0.1, "uni")
+        model = Transformer(size_of(case), VOCABULARY, 0.1, "uni", decoder_layer=TransportLayer)
     assert count(model) - case["total_omt_shared_V31970"] == case["itst_extra_total"]
 
 
 @SIZES
 def test_hmt_model_has_the_official_number_of_extra_weights(case: dict[str, Any]) -> None:
     with torch.device("meta"):
-        model = HmtModel(size_of(case), VOCABULARY, 0.1)
+        model = HmtModel(Transformer(size_of(case), VOCABULARY, 0.1, "uni"))
     assert count(model) - case["total_omt_shared_V31970"] == case["hmt_selection_extra"]

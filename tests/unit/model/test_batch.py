@@ -2,7 +2,7 @@
 
 import torch
 
-from simt.corpus.ids import EOS, PAD
+from simt.corpus.ids import EOS, PAD, SPECIAL_IDS
 from simt.model.batch import Batch
 from tests.samples.batches import random_batch
 
@@ -13,6 +13,7 @@ def small_batch() -> Batch:
         torch.tensor([3, 2]),
         torch.tensor([[4, EOS, PAD], [5, 6, EOS]]),
         torch.tensor([2, 3]),
+        SPECIAL_IDS,
     )
 
 

@@ -1,4 +1,4 @@
-"""Decoder rows that are kept.
+"""Decoder rows that are cached.
 
 Shapes: B sentences, N decoder rows, M source tokens, D width.
 """
@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from simt.model.cache import DecoderCache, KeptRows
+from simt.model.cache import DecoderCache, KeyValueCache
 from simt.model.masks import key_mask, visible_mask
 from simt.model.transformer import Transformer
 from tests.samples.batches import random_batch
@@ -30,11 +30,11 @@ class Growing:
         self.model = model
         self.memory_BMD = model.encode(BATCH.source_BM, BATCH.source_lengths_B)
         self.mask = key_mask(BATCH.source_lengths_B, 5)
-        self.kept = [KeptRows(3) for _ in model.decoder_layers]
+        self.key_values = [KeyValueCache(3) for _ in model.decoder_layers]
         self.expected_BND = model.decode(BATCH.decoder_input_BN, self.memory_BMD, self.mask)
 
     def compute(self, sentences: list[int], first: list[int], last: list[int]) -> Tensor:
-        """The top states of the last rows, given that those before the first are kept."""
+        """The top states of the last rows, given that those before the first are cached."""
         sentences_B, first_B, last_B = map(torch.tensor, (sentences, first, last))
         memory_BMD = self.memory_BMD[sentences_B]
         rows = int((last_B - first_B).max()) + 1
@@ -44,7 +44,7 @@ class Growing:
             width=max(first) + rows,
             sentences_B=sentences_B,
             sources=self.model.project_source(memory_BMD),
-            kept=self.kept,
+            key_values=self.key_values,
         )
         positions_BT = cache.positions(rows)
         input_BT = BATCH.decoder_input_BN[sentences_B.unsqueeze(1), positions_BT.clamp(max=5)]
@@ -83,7 +83,7 @@ def test_rows_asked_for_have_their_own_rows_of_the_masks() -> None:
         6,
         every_B,
         model.project_source(growing.memory_BMD),
-        growing.kept,
+        growing.key_values,
     )
     found_BQD = model.decode(BATCH.decoder_input_BN, growing.memory_BMD, mask, cache=cache)
     expected_BND = model.decode(BATCH.decoder_input_BN, growing.memory_BMD, mask)
@@ -100,22 +100,28 @@ def test_rows_are_repeated_with_those_that_are_asked_for() -> None:
 
 
 def test_kept_rows_stay_when_room_is_made_for_more() -> None:
-    kept = KeptRows(2)
+    key_values = KeyValueCache(2)
     both = torch.tensor([0, 1])
-    kept.update(both, torch.tensor([[0], [0]]), torch.tensor([[[1.0]], [[2.0]]]), width=1)
-    found = kept.update(torch.tensor([1]), torch.tensor([[5]]), torch.tensor([[[3.0]]]), width=6)
+    key_values.update(both, torch.tensor([[0], [0]]), torch.tensor([[[1.0]], [[2.0]]]), width=1)
+    found = key_values.update(
+        torch.tensor([1]), torch.tensor([[5]]), torch.tensor([[[3.0]]]), width=6
+    )
     assert found.shape == (1, 6, 1)
     assert found[0, [0, 5], 0].tolist() == [2.0, 3.0]
-    found = kept.update(torch.tensor([0]), torch.tensor([[1]]), torch.tensor([[[4.0]]]), width=2)
+    found = key_values.update(
+        torch.tensor([0]), torch.tensor([[1]]), torch.tensor([[[4.0]]]), width=2
+    )
     assert found[0, :, 0].tolist() == [1.0, 4.0]
 
 
 def test_selected_rows_are_numbered_anew() -> None:
-    kept = KeptRows(3)
+    key_values = KeyValueCache(3)
     every = torch.arange(3)
-    kept.select(every)
-    kept.update(every, torch.zeros(3, 1, dtype=torch.long), every.view(3, 1, 1).float(), width=1)
-    kept.select(torch.tensor([2, 1]))
+    key_values.select(every)
+    key_values.update(
+        every, torch.zeros(3, 1, dtype=torch.long), every.view(3, 1, 1).float(), width=1
+    )
+    key_values.select(torch.tensor([2, 1]))
     new = torch.full((2, 1, 1), 7.0)
-    found = kept.update(torch.tensor([0, 1]), torch.tensor([[1], [1]]), new, width=2)
+    found = key_values.update(torch.tensor([0, 1]), torch.tensor([[1], [1]]), new, width=2)
     assert found[:, :, 0].tolist() == [[2.0, 7.0], [1.0, 7.0]]

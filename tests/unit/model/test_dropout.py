@@ -7,13 +7,13 @@ from simt.model.layers import Dropout
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.5])
-def test_dropout_zeroes_its_share_and_keeps_the_mean(rate: float) -> None:
+def test_dropout_zeroes_its_fraction_and_keeps_the_mean(rate: float) -> None:
     torch.manual_seed(1)
     x = torch.ones(1000, 1003)  # not a multiple of four
     dropped = Dropout(rate)(x)
-    share = float((dropped == 0).float().mean())
+    fraction = float((dropped == 0).float().mean())
     deviation = (rate * (1 - rate) / x.numel()) ** 0.5
-    assert abs(share - rate) < 5 * deviation + 2**-16
+    assert abs(fraction - rate) < 5 * deviation + 2**-16
     assert dropped.max() == pytest.approx(1 / (1 - rate), rel=1e-4)
 
 

@@ -9,9 +9,10 @@ import pytest
 import torch
 from hypothesis import given
 
-from simt.corpus.ids import PAD
+from simt.corpus.ids import PAD, SPECIAL_IDS
 from simt.model.masks import key_mask
-from simt.model.transformer import Transformer, Vocabulary, sinusoids
+from simt.model.network import VocabularySizes
+from simt.model.transformer import Transformer, sinusoids
 from tests.samples.batches import random_batch
 from tests.samples.golden import assert_close, golden
 from tests.samples.settings import TINY, VOCABULARY
@@ -19,7 +20,7 @@ from tests.samples.shapes import few_examples, lengths, seeds
 
 
 def make_transformer(
-    encoder: Literal["uni", "bi"], vocabulary: Vocabulary = VOCABULARY
+    encoder: Literal["uni", "bi"], vocabulary: VocabularySizes = VOCABULARY
 ) -> Transformer:
     model = Transformer(TINY, vocabulary, 0.0, encoder)
     model.initialise(torch.Generator().manual_seed(1))
@@ -50,21 +51,21 @@ def test_no_position_is_added_at_pads() -> None:
 
 def test_embedding_starts_with_a_standard_deviation_of_one_over_root_width() -> None:
     size = TINY.model_copy(update={"width": 64})
-    model = Transformer(size, Vocabulary(2000, 2000, True), 0.0, "bi")
+    model = Transformer(size, VocabularySizes(2000, 2000, True, SPECIAL_IDS), 0.0, "bi")
     model.initialise(torch.Generator().manual_seed(1))
     assert float(model.target_embedding_VD.detach().std()) == pytest.approx(64**-0.5, rel=0.02)
     assert model.target_embedding_VD[PAD].abs().max() == 0
 
 
 def test_separate_vocabularies_have_separate_embeddings() -> None:
-    model = make_transformer("uni", Vocabulary(40, 30, is_joint=False))
-    joint = make_transformer("uni", Vocabulary(30, 30, is_joint=True))
+    model = make_transformer("uni", VocabularySizes(40, 30, is_joint=False, ids=SPECIAL_IDS))
+    joint = make_transformer("uni", VocabularySizes(30, 30, is_joint=True, ids=SPECIAL_IDS))
     assert model.source_embedding_VD.shape == (40, 16)
     assert joint.source_embedding_VD is joint.target_embedding_VD
     assert count(model) == count(joint) + 40 * 16
     memory = model.encode(torch.tensor([[39, 2]]), torch.tensor([2]))
     states = model.decode(torch.tensor([[2, 29]]), memory, None)
-    assert model.logits(states).shape == (1, 2, 30)
+    assert model.output.logits(states).shape == (1, 2, 30)
 
 
 def test_same_generator_draws_the_same_weights() -> None:

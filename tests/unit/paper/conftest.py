@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from simt.paper import FIGURES, TABLES, draw_figure, draw_table
-from simt.paper.material import Material, gather
+from simt.paper import FIGURES, TABLES, data_of, draw_figure, draw_table
+from simt.paper.curves import write_curves
+from simt.paper.figure_data import FigureData, gather
 from simt.paper.report import write_report
 from simt.params import Params, load_params
 from tests.samples.report import write_report_sources
-from tests.samples.results import write_results
+from tests.samples.results import OTHER_STUDIES, is_in_tiny, study_with, write_results
 
 PARAMS_FILE = Path(__file__).parents[3] / "params.yaml"
 
@@ -34,27 +35,52 @@ def results(params: Params, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def drawn(params: Params, results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every figure and table of the tiny study."""
+def other_results(params: Params, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All scores of the other studies, for what the tiny one leaves out."""
+    folder = tmp_path_factory.mktemp("paper") / "results"
+    for study in OTHER_STUDIES:
+        write_results(folder, params, study)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def drawn(
+    params: Params, results: Path, other_results: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """Every figure and table of the tiny study, and of others those that it leaves out."""
     folder = tmp_path_factory.mktemp("drawn")
-    for name in FIGURES:
-        draw_figure(name, params, "tiny", results, folder, with_paper_numbers=False)
-    for name in TABLES:
-        draw_table(name, params, "tiny", results, folder, with_paper_numbers=False)
+    for draw, names in ((draw_figure, FIGURES), (draw_table, TABLES)):
+        for name in names:
+            study = study_with(params, name)
+            at = results if study == "tiny" else other_results
+            draw(name, data_of(name, params, study, at, with_paper_numbers=False), folder)
     return folder
 
 
 @pytest.fixture
-def material(params: Params, results: Path) -> Callable[..., Material]:
+def data(params: Params, results: Path) -> Callable[..., FigureData]:
     """What a figure or table is made from, by its name."""
 
     def make(
         name: str, at: Path = results, study: str = "tiny", seeds: tuple[int, ...] = (1,),
         with_paper_numbers: bool = False,
-    ) -> Material:  # fmt: skip
+    ) -> FigureData:  # fmt: skip
         given = with_seeds(params, study, seeds)
         drawings = {**given.paper.figures, **given.paper.tables}
         return gather(given, study, drawings[name], at, with_paper_numbers)
+
+    return make
+
+
+@pytest.fixture
+def any_data(
+    params: Params, other_results: Path, data: Callable[..., FigureData]
+) -> Callable[[str], FigureData]:
+    """The same for the tiny study or, where that leaves it out, for another."""
+
+    def make(name: str) -> FigureData:
+        study = study_with(params, name)
+        return data(name, *() if study == "tiny" else (other_results, study))
 
     return make
 
@@ -89,8 +115,9 @@ def reported(
     for kind, names in (("figures", FIGURES), ("tables", TABLES)):
         (paper / kind).mkdir()
         for path in drawn.iterdir():
-            if path.stem in names:
+            if path.stem in names and is_in_tiny(params, path.stem):
                 shutil.copy(path, paper / kind)
     with chdir(folder):
+        write_curves(params, "tiny", Path("results"), paper)
         write_report(params, "tiny", paper / "report.html")
     return folder

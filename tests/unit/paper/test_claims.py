@@ -3,19 +3,28 @@
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from simt.errors import SimtError
-from simt.instances import EOS_TOKEN, Instance, make_instance, write_instances
-from simt.paper.claims import Claim, Measured, judge, judge_claims, load_claims, verdict_of
-from simt.paper.evidence import Evidence, NotMeasuredError, SystemName, level, percentage_of
+from simt.paper.claims import (
+    Claim,
+    Measured,
+    explained,
+    judge,
+    judge_claims,
+    load_claims,
+    verdict_of,
+)
+from simt.paper.claims_report import ClaimsReport, as_markdown, as_text, headline, write_claims
+from simt.paper.evidence import Evidence, NotMeasuredError, SystemName, level
 from simt.paper.measurements import MEASUREMENTS, ClaimTest, Estimate
-from simt.paper.verdicts import Ledger, as_markdown, as_text, write_ledger
 from simt.params import Params
-from simt.runs import Point
+from simt.scoring.sentences import percentage_of
 from simt.scoring.significance import KnobStatistics, curve_points
+from tests.samples.sentences import BAD, BAD_BLEU, GOOD, decoded, write_point
 
 # --- from numbers to a verdict ------------------------------------------------------------------
 
@@ -30,14 +39,15 @@ def expects(above: float | None = None, below: float | None = None) -> ClaimTest
     )
 
 
-def number(low: float, high: float, what: str = "n") -> Estimate:
+def number(low: float, high: float, what: str = "n", seeds: int = 3) -> Estimate:
     """A number whose resamples are spread evenly from ``low`` to ``high``."""
-    return Estimate(what, (low + high) / 2, np.linspace(low, high, 2001))
+    resamples = np.linspace(low, high, 2001)
+    return Estimate(what, (low + high) / 2, resamples, resamples, 300, seeds, freedom=0)
 
 
 def judged(test: ClaimTest, *numbers: Estimate, lacking: Sequence[str] = ()) -> str:
     measured = Measured([(test, one) for one in numbers], list(lacking))
-    return verdict_of(claim_of(test), measured, "by hand").verdict
+    return verdict_of(claim_of(test), measured, "by hand", seeds=3).verdict
 
 
 def test_a_claim_holds_if_every_number_is_as_expected() -> None:
@@ -64,38 +74,103 @@ def test_no_number_is_never_a_verdict() -> None:
     assert judged(expects(above=0)) == "not enough data"
 
 
-def test_one_of_many_numbers_must_be_farther_outside_to_stand_against() -> None:
-    """Of -0.99…0.01, the middle 95 % end at -0.015, below 0; the middle 99.5 %, as is asked of each
-    of ten numbers, end at 0.0075.
+def shuffled(estimate: Estimate, seed: int) -> Estimate:
+    """The same number with its resamples in an order of their own."""
+    order = np.random.default_rng(seed).permutation(len(estimate.resampled))
+    return estimate._replace(resampled=estimate.resampled[order])
+
+
+def test_one_of_many_numbers_must_be_farther_outside_to_contradict() -> None:
+    """Of -0.99…0.01, the middle 95 % end at -0.015, below 0; ten independent numbers are all
+    inside in 95 % of the resamples if each is in 99.5 %, and these end at 0.0075.
     """
     doubtful = number(-0.99, 0.01)
     assert judged(expects(above=0), doubtful) == "does not hold"
-    assert judged(expects(above=0), *[number(1, 2)] * 9, doubtful) == "not enough data"
+    good = [shuffled(number(1, 2), seed) for seed in range(9)]
+    assert judged(expects(above=0), *good, doubtful) == "not enough data"
+
+
+@pytest.mark.parametrize(
+    ("estimate", "supports", "why"),
+    [
+        (number(1, 2), "yes", "all of the interval is in this range"),
+        (number(-4, -2), "no", "all of the interval is below 0"),
+        (number(11, 12), "no", "all of the interval is above 10"),
+        (number(-3, 1, seeds=1), "undecided",
+         "the interval contains 0: 300 sentences and 1 seed cannot tell"),
+        (number(-3, 11, seeds=1), "undecided",
+         "the interval contains 0 and 10: 300 sentences and 1 seed cannot tell"),
+    ],
+)  # fmt: skip
+def test_a_number_says_why_it_supports_a_claim_or_not(
+    estimate: Estimate, supports: str, why: str
+) -> None:
+    test = expects(above=0, below=10)
+    measured = Measured([(test, estimate)], [])
+    (result,) = verdict_of(claim_of(test), measured, "by hand", seeds=1).results
+    assert (result.supports, result.why) == (supports, why)
+    assert bool(result.to_decide) == (supports == "undecided")
+
+
+def test_the_interval_shown_is_the_one_that_decides() -> None:
+    """Whatever the numbers: a verdict can be read off the intervals and the expected range."""
+    rng = np.random.default_rng(3)
+    test = expects(above=0)
+    for _ in range(50):
+        numbers = [
+            Estimate("n", centre, *[rng.normal(centre, 1, 200)] * 2, 300, 3, 0)
+            for centre in rng.normal(2, 2, 9)
+        ]
+        verdict = verdict_of(claim_of(test), Measured([(test, n) for n in numbers], []), "", 3)
+        if any(one.high < 0 for one in verdict.results):
+            assert verdict.verdict == "does not hold"
+        elif all(one.low > 0 for one in verdict.results):
+            assert verdict.verdict == "holds"
+        else:
+            assert verdict.verdict == "not enough data"
+
+
+@pytest.mark.parametrize(
+    ("seeds", "wording"),
+    [(1, "holds in this training"), (2, "holds in these two trainings"), (3, "holds")],
+)
+def test_few_seeds_say_nothing_about_the_method(seeds: int, wording: str) -> None:
+    test = expects(above=0)
+    measured = Measured([(test, number(1, 2, seeds=seeds))], [])
+    assert verdict_of(claim_of(test), measured, "by hand", seeds).wording == wording
+
+
+def test_a_system_with_fewer_seeds_than_the_study_limits_the_verdict() -> None:
+    test = expects(above=0)
+    measured = Measured([(test, number(1, 2)), (test, number(1, 2, seeds=1))], [])
+    verdict = verdict_of(claim_of(test), measured, "by hand", seeds=3)
+    assert verdict.wording == "holds in this training"
+    assert "holds in this training 1, does not hold 0" in headline(
+        ClaimsReport("toy", "default", 3, explained(3), (verdict,))
+    )
 
 
 def test_the_number_that_decides_comes_first() -> None:
     test = expects(above=0)
     numbers = [(test, number(1, 2, "good")), (test, number(-2, -1, "bad"))]
-    verdict = verdict_of(claim_of(test), Measured(numbers, []), "by hand")
-    assert [one.what for one in verdict.numbers] == ["bad", "good"]
-    assert [one.stands for one in verdict.numbers] == ["against", "for"]
-
-
-def test_interval_and_p_value_are_those_of_the_resamples() -> None:
-    """Resamples 0, 1, …, 2000 around 1000: the middle 95 % is 50 to 1950.
-
-    No resample is farther from the mean than 1000, and only two, 0 and 2000, are as far: with the
-    observed one counted in, p = 3 / 2002.
-    """
-    test = expects(above=0)
-    (finding,) = verdict_of(
-        claim_of(test), Measured([(test, number(0, 2000))], []), "by hand"
-    ).numbers
-    assert (finding.value, finding.low, finding.high) == pytest.approx((1000, 50, 1950))
-    assert finding.p_value == pytest.approx(3 / 2002)
+    verdict = verdict_of(claim_of(test), Measured(numbers, []), "by hand", seeds=1)
+    assert [one.what for one in verdict.results] == ["bad", "good"]
+    assert [one.supports for one in verdict.results] == ["no", "yes"]
 
 
 # --- the claims as data -------------------------------------------------------------------------
+
+
+def test_the_papers_bound_for_kendalls_tau_is_that_of_pearsons_r() -> None:
+    """Of two normal variables, τ = 2/π · asin(r) (Greiner's relation)."""
+    bounds = {
+        test.score: test.above
+        for claim in load_claims()
+        for test in claim.tests
+        if test.score.startswith("confidence")
+    }
+    expected = 2 / np.pi * np.arcsin(bounds["confidence_pearson"] or 0)
+    assert bounds["confidence_kendall"] == pytest.approx(expected, abs=0.005)
 
 
 @pytest.mark.parametrize("claim", load_claims(), ids=lambda claim: claim.claim)
@@ -123,22 +198,6 @@ def test_every_measurement_is_used_by_some_claim() -> None:
 
 # --- from sentences to numbers ------------------------------------------------------------------
 
-REFERENCE = "a b c d e f g h i j"
-GOOD, BAD = REFERENCE, "a b c d e z z z z z"
-
-
-def decoded(index: int, knob: float, prediction: str, delay: int) -> Instance:
-    """Ten words, each written after ``delay`` tokens more than wait-0 would have read."""
-    tokens = [*prediction.split(), EOS_TOKEN]
-    source = [*"zyxwvutsrq", EOS_TOKEN]
-    delays = [min(delay + place, len(source)) for place in range(len(tokens))]
-    return make_instance(
-        index=index, knob=knob, source=" ".join(source[:-1]), source_tokens=source,
-        references=[REFERENCE], prediction=prediction, tokens=tokens, token_delays=delays,
-        reference_token_length=11,
-    )  # fmt: skip
-
-
 Decode = Callable[[str, Callable[[int, int], str]], None]
 
 
@@ -147,15 +206,12 @@ def decode(params: Params, tmp_path: Path) -> Decode:
     """Writes the instances of a system: knob values lag by 1 to 5 tokens."""
 
     def write(run: str, output: Callable[[int, int], str]) -> None:
-        folder = tmp_path / "points" / str(Point.parse(f"tiny-deen/{run}/seed1/test"))
-        write_instances(
-            folder / "instances.jsonl",
-            [
-                decoded(index, lag / 10, output(index, lag), lag)
-                for lag in range(1, 6)
-                for index in range(40)
-            ],
-        )
+        instances = [
+            decoded(index, lag / 10, output(index, lag), lag)
+            for lag in range(1, 6)
+            for index in range(40)
+        ]
+        write_point(tmp_path, params, run, instances)
 
     return write
 
@@ -168,11 +224,6 @@ def measure(params: Params, results: Path, test: ClaimTest) -> list[Estimate]:
         for comparison in measurement.comparisons(evidence, "tiny-deen", test)
         for found in measurement.measure(evidence, comparison, test)
     ]
-
-
-# Five of ten words, four of nine pairs, three of eight triples, two of seven quadruples; the
-# lengths are equal: 100 · (5/10 · 4/9 · 3/8 · 2/7) ** (1/4).
-BAD_BLEU = 100 * (1 / 42) ** 0.25
 
 
 def test_the_difference_at_each_latency_is_that_of_bleu(
@@ -203,6 +254,29 @@ def test_the_best_of_the_others_is_chosen_at_each_latency(
     (found,) = measure(params, tmp_path, test)
     # At lags 1, 4 and 5 one of the others is right, at 2 and 3 none is.
     assert found.observed == pytest.approx(-3 * (100 - BAD_BLEU) / 5)
+
+
+def test_only_systems_of_the_same_sentences_and_references_are_compared(
+    params: Params, tmp_path: Path, decode: Decode, edit: Callable[..., None]
+) -> None:
+    decode("sm2/bi", lambda index, lag: GOOD)
+    decode("itst/uni", lambda index, lag: BAD)
+    path = tmp_path / "points" / "tiny-deen" / "itst" / "uni" / "seed1" / "test" / "sentences.json"
+
+    def other_references(statistics: dict[str, Any]) -> None:
+        statistics["references"] = "0" * 64
+
+    def other_sentences(statistics: dict[str, Any]) -> None:
+        statistics["sentences"] = statistics["sentences"][::-1]
+
+    whole = path.read_text(encoding="utf-8")
+    for change in (other_references, other_sentences):
+        path.write_text(whole, encoding="utf-8")
+        edit(path, change)
+        evidence = Evidence(params, "tiny", tmp_path)
+        evidence.system("tiny-deen", SystemName("sm2/bi"), "bleu")
+        with pytest.raises(SimtError, match=r"itst/uni/seed1/test is of other sentences"):
+            evidence.system("tiny-deen", SystemName("itst/uni"), "bleu")
 
 
 def test_levels_are_compared_without_a_latency(
@@ -259,7 +333,7 @@ def test_a_run_that_was_not_decoded_is_named(params: Params, tmp_path: Path) -> 
     (claim,) = (one for one in load_claims() if one.claim == "fine-tuning-close")
     verdict = judge(claim, Evidence(params, "tiny", tmp_path))
     assert verdict.verdict == "not enough data"
-    assert verdict.reason == "tiny-deen/sm2/bi-ft/seed1 was not decoded on test"
+    assert verdict.reason == "tiny-deen/sm2/bi-ft/seed1 was not scored on test"
 
 
 def test_a_claim_that_cannot_be_tested_says_why(params: Params, tmp_path: Path) -> None:
@@ -296,38 +370,48 @@ def test_names_of_levels_carry_their_knob() -> None:
     assert SystemName.parse("waitk") == SystemName("waitk")
 
 
-# --- the ledger ---------------------------------------------------------------------------------
+# --- the report of claims ------------------------------------------------------------------------
 
 
-def ledger_of(*tests: tuple[ClaimTest, Estimate]) -> Ledger:
-    verdict = verdict_of(claim_of(tests[0][0]), Measured(list(tests), []), "by hand")
-    return Ledger("tiny", "default", 1, (verdict,))
+def report_of(*tests: tuple[ClaimTest, Estimate]) -> ClaimsReport:
+    verdict = verdict_of(claim_of(tests[0][0]), Measured(list(tests), []), "by hand", seeds=1)
+    return ClaimsReport("tiny", "default", 1, explained(1), (verdict,))
 
 
-def test_the_ledger_prints_claim_verdict_interval_and_the_papers_number() -> None:
+def test_the_report_prints_claim_verdict_interval_and_the_papers_number() -> None:
+    """Of 0, 1, …, 2000 the middle 95 % are 50 to 1950."""
     test = expects(above=0).model_copy(update={"paper": 8.0})
-    text = as_text(ledger_of((test, number(0, 2000, "SM²-Bi - wait-k"))))
-    assert "holds 1, does not hold 0, not enough data 0" in text
-    assert "HOLDS            It is so." in text
-    assert "SM²-Bi - wait-k: +1000.00 [+50.00, +1950.00], p = 0.0015 (paper: +8.00)" in text
+    text = as_text(report_of((test, number(0, 2000, "SM²-Bi - wait-k"))))
+    assert "holds in this training 1, does not hold in this training 0, not enough data 0" in text
+    assert "[ , ] is the interval that decides: of 2,000 resamples of the sentences, 95 %" in text
+    assert text.endswith(
+        """
+HOLDS in this training: It is so. (Figure 0)
+  1 of 1 intervals within the expected range
+    SM²-Bi - wait-k
+    expected above 0, found +1000.00 [+50.00, +1950.00]: all of the interval is in this range
+    (paper: +8.00)
+    measured: by hand
+"""
+    )
 
 
-def test_the_ledger_is_written_for_programs_and_for_people(tmp_path: Path) -> None:
-    ledger = ledger_of((expects(above=0), number(1, 2)))
-    write_ledger(ledger, tmp_path)
+def test_the_report_is_written_for_programs_and_for_people(tmp_path: Path) -> None:
+    report = report_of((expects(above=0), number(1, 2)))
+    write_claims(report, tmp_path)
     written = json.loads((tmp_path / "claims.json").read_text(encoding="utf-8"))
     assert (written["study"], written["seeds"]) == ("tiny", 1)
     (claim,) = written["claims"]
     assert claim["verdict"] == "holds"
-    assert claim["numbers"][0]["expected"] == "above 0"
-    assert (tmp_path / "claims.md").read_text(encoding="utf-8") == as_markdown(ledger)
+    assert claim["results"][0]["expected"] == "above 0"
+    assert (tmp_path / "claims.md").read_text(encoding="utf-8") == as_markdown(report)
 
 
 def test_without_points_nothing_is_decided(params: Params, tmp_path: Path) -> None:
-    ledger = judge_claims(params, "tiny", tmp_path)
-    assert len(ledger.claims) == len(load_claims())
-    assert {one.verdict for one in ledger.claims} == {"not enough data"}
-    assert all(one.reason for one in ledger.claims)
+    report = judge_claims(params, "tiny", tmp_path)
+    assert len(report.claims) == len(load_claims())
+    assert {one.verdict for one in report.claims} == {"not enough data"}
+    assert all(one.reason for one in report.claims)
 
 
 def test_an_unknown_study_is_named(params: Params, tmp_path: Path) -> None:
@@ -340,16 +424,13 @@ def test_systems_that_write_nothing_or_have_one_point_are_no_obstacle(
 ) -> None:
     """An untrained model may write nothing at all, at one knob value or at every one."""
     for run, outputs in (("sm2/bi", ("", "")), ("hmt/l2-k4", (GOOD,)), ("itst/uni", (BAD, GOOD))):
-        folder = tmp_path / "points" / str(Point.parse(f"tiny-deen/{run}/seed1/test"))
-        write_instances(
-            folder / "instances.jsonl",
-            [
-                decoded(index, (place + 1) / 10, output, 4)
-                for place, output in enumerate(outputs)
-                for index in range(10)
-            ],
-        )
-    ledger = judge_claims(params, "tiny", tmp_path)
-    for one in ledger.claims:
-        for found in one.numbers:
-            assert np.isfinite([found.value, found.low, found.high, found.p_value]).all()
+        instances = [
+            decoded(index, (place + 1) / 10, output, 4)
+            for place, output in enumerate(outputs)
+            for index in range(10)
+        ]
+        write_point(tmp_path, params, run, instances)
+    report = judge_claims(params, "tiny", tmp_path)
+    for one in report.claims:
+        for found in one.results:
+            assert np.isfinite([found.value, found.low, found.high]).all()

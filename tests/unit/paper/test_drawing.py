@@ -4,13 +4,16 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from simt.errors import SimtError
-from simt.paper import FIGURE_FORMATS, FIGURES, TABLE_FORMATS, TABLES, draw_figure, draw_table
+from simt.paper import FIGURES, TABLES, data_of, draw_figure, draw_table
 from simt.params import Params
+from simt.products import FIGURE_FORMATS, TABLE_FORMATS
+from tests.samples.results import study_with
 
 pytestmark = pytest.mark.xdist_group("drawn")  # they share a set-up
 
@@ -39,7 +42,8 @@ def test_nothing_else_is_left_behind(drawn: Path) -> None:
 def test_caption_names_study_and_title(drawn: Path, params: Params, name: str) -> None:
     caption = json.loads((drawn / f"{name}.json").read_text(encoding="utf-8"))
     drawing = {**params.paper.figures, **params.paper.tables}[name]
-    assert (caption["entry"]["title"], caption["study"]) == (drawing.title, "tiny")
+    study = study_with(params, name)
+    assert (caption["entry"]["title"], caption["study"]) == (drawing.title, study)
 
 
 def test_caption_of_a_table_signs_its_numbers(drawn: Path) -> None:
@@ -52,10 +56,11 @@ def test_caption_of_a_table_signs_its_numbers(drawn: Path) -> None:
 _DRAW = """
 import sys
 from pathlib import Path
-from simt.paper import draw_figure
+from simt.paper import data_of, draw_figure
 from simt.params import load_params
 params = load_params(Path(sys.argv[1]), "tiny")
-draw_figure("fig09-lambda", params, "tiny", Path(sys.argv[2]), Path(sys.argv[3]), False)
+data = data_of("fig09-lambda", params, "tiny", Path(sys.argv[2]), False)
+draw_figure("fig09-lambda", data, Path(sys.argv[3]))
 """
 
 
@@ -72,13 +77,29 @@ def test_another_process_draws_the_same_bytes(
 def test_a_second_call_draws_the_same_bytes(
     params: Params, results: Path, drawn: Path, tmp_path: Path
 ) -> None:
+    of = partial(
+        data_of, params=params, study_name="tiny", results=results, with_paper_numbers=False
+    )
     paths = [
-        *draw_figure("fig03-bleu-al", params, "tiny", results, tmp_path, False),
-        *draw_table("tab05-numbers", params, "tiny", results, tmp_path, False),
+        *draw_figure("fig03-bleu-al", of("fig03-bleu-al"), tmp_path),
+        *draw_table("tab05-numbers", of("tab05-numbers"), tmp_path),
     ]
     assert len(paths) == 8
     for path in paths:
         assert path.read_bytes() == (drawn / path.name).read_bytes(), path.name
+
+
+def test_a_face_changes_the_letters_and_no_number(
+    params: Params, results: Path, drawn: Path, tmp_path: Path
+) -> None:
+    data = data_of("fig03-bleu-al", params, "tiny", results, with_paper_numbers=False)
+    draw_figure("fig03-bleu-al", data, tmp_path, "serif")
+    sans, serif = ((folder / "fig03-bleu-al.pdf").read_bytes() for folder in (drawn, tmp_path))
+    for pdf, letters in ((sans, b"DejaVuSans"), (serif, b"STIXGeneral")):
+        assert letters in pdf
+        assert b"/Type3" not in pdf  # text stays text: TrueType
+    captions = [(folder / "fig03-bleu-al.json").read_text() for folder in (drawn, tmp_path)]
+    assert captions[0] == captions[1]
 
 
 def test_files_carry_no_date(drawn: Path) -> None:
@@ -87,13 +108,29 @@ def test_files_carry_no_date(drawn: Path) -> None:
 
 
 def test_an_unknown_name_lists_the_known_ones(params: Params, tmp_path: Path) -> None:
-    with pytest.raises(SimtError, match="there is no figure 'fig99'; there are fig01-paradigms, "):
-        draw_figure("fig99", params, "tiny", tmp_path, tmp_path, False)
+    with pytest.raises(SimtError, match="no figure or table 'fig99'; there are fig01-paradigms, "):
+        data_of("fig99", params, "tiny", tmp_path, with_paper_numbers=False)
+
+
+@pytest.mark.parametrize(
+    ("study", "name", "reason"),
+    [
+        ("tiny", "fig10-appendix-bleu-al", "the study has no appendix pair besides its main ones"),
+        ("toy", "tab06-numbers", "the study has no second main pair"),
+        ("toy", "tab10-beside-paper", "the study has none of the pairs nist-zhen, wmt15-deen, "),
+        ("multi30k", "fig13-prohibition-alignments", "no gold alignments for multi30k-deen"),
+    ],
+)
+def test_what_a_study_has_nothing_for_is_refused_with_the_reason(
+    params: Params, tmp_path: Path, study: str, name: str, reason: str
+) -> None:
+    with pytest.raises(SimtError, match=f"^{name} is left out of study {study}: {reason}"):
+        data_of(name, params, study, tmp_path, with_paper_numbers=False)
 
 
 def test_an_unknown_study_lists_the_known_ones(params: Params, tmp_path: Path) -> None:
     with pytest.raises(SimtError, match="no study 'big'; there are toy, tiny"):
-        draw_table("tab05-numbers", params, "big", tmp_path, tmp_path, False)
+        data_of("tab05-numbers", params, "big", tmp_path, with_paper_numbers=False)
 
 
 def test_asking_for_names_loads_no_heavy_library() -> None:
@@ -103,3 +140,14 @@ def test_asking_for_names_loads_no_heavy_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("name", "seeds"), [("fig03-bleu-al", "3 seeds"), ("fig08-ablations", "1 or 3 seeds")]
+)
+def test_caption_says_how_many_seeds_the_systems_have(
+    params: Params, name: str, seeds: str, tmp_path: Path
+) -> None:
+    draw_figure(name, data_of(name, params, "multi30k", tmp_path, False), tmp_path)
+    caption = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
+    assert f"(study multi30k, test set, {seeds})." in caption["text"]

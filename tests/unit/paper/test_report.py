@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from collections.abc import Callable
 from contextlib import chdir
 from html import unescape
 from pathlib import Path
@@ -12,20 +13,20 @@ import pytest
 from simt.errors import SimtError
 from simt.paper import FIGURES, TABLES
 from simt.paper.report import render_page
+from simt.paper.report.captions import READING
 from simt.paper.report.curves import Scale, thinned
-from simt.paper.report.drawings import paper_number, read_markdown
+from simt.paper.report.drawings import paper_number
 from simt.paper.report.files import Files
-from simt.paper.report.theatre import stage
+from simt.paper.report.policy_viewer import viewer_data
 from simt.paper.report.words import hours, many
-from simt.paper.tabular import Block, Column, Table, as_markdown
 from simt.params import Params
 from simt.runs import study_runs
 from tests.samples.report import CLAIM, HARMFUL, LINKS
-from tests.samples.results import SIGNATURES
+from tests.samples.results import SIGNATURES, is_in_tiny
 
 pytestmark = pytest.mark.xdist_group("drawn")  # they share a set-up
 
-LARGEST_PAGE = 3_000_000
+LARGEST_PAGE = 2_500_000
 
 
 @pytest.fixture(scope="module")
@@ -34,15 +35,18 @@ def page(reported: Path) -> str:
 
 
 @pytest.mark.parametrize("name", [*FIGURES, *TABLES])
-def test_page_has_every_figure_and_table(page: str, name: str) -> None:
-    assert f'id="{name}"' in page
+def test_page_has_every_figure_and_table_of_the_study(page: str, params: Params, name: str) -> None:
+    assert (f'id="{name}"' in page) == is_in_tiny(params, name)
 
 
 def test_page_has_every_claim_with_its_number_and_verdict(page: str) -> None:
     text = unescape(page)
     assert CLAIM["sentence"] in text
     assert "+1.23" in text
-    assert '<span class="verdict">holds</span>' in text
+    assert '<span class="verdict">holds in this training</span>' in text
+    claim = text.split('id="claim-bi-above-baselines"')[1].split("<details>")[0]
+    for part in ("<dd>above 0</dd>", "[+0.70, +1.70]", "all of the interval is in this range"):
+        assert part in claim, part
 
 
 def test_page_has_the_signatures_of_its_numbers(page: str) -> None:
@@ -75,10 +79,45 @@ def test_numbers_of_a_table_are_those_that_were_drawn(page: str, reported: Path)
     assert shown == [cell.strip() for line in rows for cell in line.split("|")[1:-1]]
 
 
+def links(page: str) -> set[str]:
+    return set(re.findall(r'\bhref="([^"]*)"', page))
+
+
 def test_page_asks_for_nothing_from_elsewhere(page: str) -> None:
-    assert set(re.findall(r'(?:src|href)="(.)', page)) == {"d", "#"}  # data: and places in the page
-    assert "@import" not in page
-    assert "url(" not in page
+    assert "default-src 'none'" in page
+    assert "img-src data:" in page  # the colour bar of a figure is an image within it
+    assert not re.search(r"\bsrc=|@import|\burl\((?!#)", page)
+    assert not [link for link in links(page) if re.match(r"(?!data:)[a-z]+:|/", link)]
+
+
+def test_links_lead_to_files_beside_the_page_and_to_places_in_it(page: str, reported: Path) -> None:
+    beside = {link for link in links(page) if not link.startswith(("#", "data:"))}
+    assert {"curves.csv", "claims.json", "figures/fig03-bleu-al.pdf"} <= beside
+    assert {"tables/tab05-numbers.tex", "tables/tab05-numbers.csv"} <= beside
+    assert not [link for link in beside if not (reported / "results/paper/tiny" / link).is_file()]
+    places = {link[1:] for link in links(page) if link.startswith("#")}
+    assert places <= set(re.findall(r'\bid="([^"]*)"', page))
+
+
+def test_every_id_is_there_once(page: str) -> None:
+    ids = re.findall(r'\bid="([^"]*)"', page)
+    assert len(ids) == len(set(ids))
+
+
+def test_page_begins_with_what_was_found(page: str) -> None:
+    sections = re.findall(r'<section id="([a-z]+)">', page)
+    assert sections[:3] == ["result", "claims", "viewer"]
+    result = page.split('<section id="result">')[1].split("</section>")[0]
+    # wait-k goes from (-0.3, …) to (1.7, …), SM² begins at 0.9, HMT has one point only.
+    assert "At an AL of 1 token on tiny-deen" in result
+    assert 'id="fig03-bleu-al"' in result
+    assert page.count('id="fig03-bleu-al"') == 1
+
+
+def test_captions_explain_every_drawing_and_say_what_it_is_of(page: str) -> None:
+    assert set(READING) == {*FIGURES, *TABLES}
+    caption = page.split('id="fig03-bleu-al"')[1].split("</figcaption>")[0]
+    assert "Study tiny, tiny-deen, test set, 19 points of 1 seed." in caption
 
 
 def test_text_of_a_corpus_cannot_leave_its_place(page: str) -> None:
@@ -101,7 +140,7 @@ def test_links_join_the_end_of_a_source_word_and_the_beginning_of_a_target_word(
     reported: Path, params: Params
 ) -> None:
     with chdir(reported):
-        played = stage(Files("tiny"), params)
+        played = viewer_data(Files("tiny"), params)
     assert played is not None
     assert LINKS[0] == "0-0 1-1 4-1 2-2 3-3"  # of words; "gekauft" is the tokens 4 and 5
     assert sorted(played["sentences"][0]["links"]) == [
@@ -109,27 +148,40 @@ def test_links_join_the_end_of_a_source_word_and_the_beginning_of_a_target_word(
     ]  # fmt: skip
 
 
-def test_systems_of_the_theatre_are_those_of_params(reported: Path, params: Params) -> None:
+def test_systems_of_the_viewer_are_those_of_params(reported: Path, params: Params) -> None:
     with chdir(reported):
-        played = stage(Files("tiny"), params)
+        played = viewer_data(Files("tiny"), params)
     assert played is not None
     labels = [system["label"] for system in played["systems"]]
     assert labels == ["wait-k", "m-wait-k", "HMT", "ITST", "SM²-Uni", "SM²-Bi"]
     assert [system["label"] for system in played["systems"] if "grids" in system] == labels[-2:]
 
 
-def test_pair_without_gold_alignments_has_no_theatre(
+def test_knobs_of_the_viewer_are_in_words(reported: Path, params: Params) -> None:
+    with chdir(reported):
+        played = viewer_data(Files("tiny"), params)
+    assert played is not None
+    said = {system["label"]: system["knobs"][0]["words"] for system in played["systems"]}
+    assert all(said.values())
+    assert said["wait-k"] == "reads k tokens, then writes one and reads one in turn"
+    assert said["SM²-Bi"] == "writes as soon as the confidence of a state reaches γ"
+    # L = 2 and K = 4: the first token after 2, 3, 4 or 5.
+    assert said["HMT"].startswith("L = 2, K = 4: each token has at most 4 states to be written in")
+    assert "the first token after 2 to 5 source tokens" in said["HMT"]
+
+
+def test_pair_without_gold_alignments_has_no_policy_viewer(
     params: Params, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert stage(Files("multi30k"), params) is None
+    assert viewer_data(Files("multi30k"), params) is None
 
 
 @pytest.mark.parametrize(
     ("file", "remedy"),
     [
         ("paper/tiny/figures/fig03-bleu-al.svg", "results/paper/tiny/figures/fig03-bleu-al.svg"),
-        ("paper/tiny/tables/tab05-numbers.md", "results/paper/tiny/tables/tab05-numbers.md"),
+        ("paper/tiny/tables/tab05-numbers.json", "results/paper/tiny/tables/tab05-numbers.json"),
         ("paper/tiny/claims.json", "results/paper/tiny/claims.json"),
         ("runs/tiny-deen/sm2/bi/seed1/run.json", "results/runs/tiny-deen/sm2/bi/seed1/run.json"),
         ("points/tiny-deen/sm2/bi/seed1/aligned/instances.jsonl", "points"),
@@ -161,19 +213,33 @@ def test_states_of_other_sentences_are_refused(
         render_page(params, "tiny")
 
 
-def test_table_in_markdown_is_read_back() -> None:
-    table = Table(
-        "Title",
-        (Column("a", "A"), Column("b", "B", decimals=2)),
-        (
-            Block("one", "first", (((("x|y"), 1.5),),), ("a note", "another")),
-            Block("two", "second", (((None, 2.0),),)),
-        ),
-    )
-    first, second = read_markdown(as_markdown(table))
-    assert (first.heading, first.columns, first.is_number) == ("first", ("A", "B"), (False, True))
-    assert (first.rows, first.notes) == ((("x|y", "1.50"),), ("a note", "another"))
-    assert (second.heading, second.rows, second.notes) == ("second", (("–", "2.00"),), ())
+def test_an_undecided_claim_says_what_would_decide_it(reported: Path) -> None:
+    page = (reported / "results/paper/tiny/report.html").read_text(encoding="utf-8")
+    assert page.count("<dt>Would decide</dt><dd>about 790 sentences</dd>") == 1
+    assert "<span>do not hold in this training</span>" in page
+
+
+def test_claims_of_an_older_version_are_refused(
+    reported: Path, params: Params, tmp_path: Path, edit: Callable[..., None]
+) -> None:
+    shutil.copytree(reported, tmp_path / "copy")
+    edit(tmp_path / "copy/results/paper/tiny/claims.json", lambda report: report.pop("intervals"))
+    with chdir(tmp_path / "copy"), pytest.raises(SimtError, match="is from an older version"):
+        render_page(params, "tiny")
+
+
+def test_cells_of_a_table_are_in_its_caption(drawn: Path, reported: Path) -> None:
+    """As Markdown shows them, number by number, and so in the page."""
+    caption = json.loads((drawn / "tab03-offline-ability.json").read_text(encoding="utf-8"))
+    text = (drawn / "tab03-offline-ability.md").read_text(encoding="utf-8")
+    (block,) = caption["blocks"]
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+    assert [block["columns"], *block["rows"]] == [cells[0], *cells[2:]]
+    assert block["is_number"] == [rule.endswith(":") for rule in cells[1]]
+    page = (reported / "results/paper/tiny/report.html").read_text(encoding="utf-8")
+    for cell in block["rows"][0]:
+        assert f">{cell}</td>" in page
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ POINT = Point(RUN, "test")
 
 @pytest.fixture
 def own(tmp_path: Path, results: Path) -> Path:
-    """A copy of one point that a test may spoil."""
+    """A copy of one point that a test may corrupt."""
     folder = Path("points") / str(POINT)
     shutil.copytree(results / folder, tmp_path / folder)
     return tmp_path
@@ -159,6 +159,55 @@ def test_a_broken_file_is_named(own: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(SimtError, match=r"scores\.json"):
         load_rows(own, [POINT])
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "limits"),
+    [
+        ("bleu", -500, "from 0 to 100"),
+        ("bleu", 100.01, "from 0 to 100"),
+        ("al_token", float("inf"), "finite"),
+        ("ap_word", -0.5, "finite and not negative"),
+        (COMET, float("-inf"), "finite"),
+    ],
+)
+def test_a_score_that_no_system_can_have_is_named(
+    own: Path, edit: Edit, metric: str, value: float, limits: str
+) -> None:
+    def corrupt(scores: Any) -> None:
+        scores["points"][1]["scores"][metric] = {"value": value, "signature": "s"}
+
+    path = own / "points" / str(POINT) / "scores.json"
+    edit(path, corrupt)
+    knob = scores_of(own, POINT)["points"][1]["knob"]
+    with pytest.raises(SimtError) as caught:
+        load_rows(own, [POINT])
+    assert str(caught.value) == (
+        f"{path}: {metric} at knob value {knob} is {value:g}, which must be {limits}: "
+        "remove the file and score again"
+    )
+
+
+def test_a_score_of_a_group_is_checked_like_that_of_all(own: Path, edit: Edit) -> None:
+    def corrupt(scores: Any) -> None:
+        scores["groups"]["long"]["points"][0]["scores"]["bleu"]["value"] = 101
+
+    edit(own / "points" / str(POINT) / "scores.json", corrupt)
+    with pytest.raises(SimtError, match=r"bleu at knob value full of the long sentences is 101"):
+        load_rows(own, [POINT])
+
+
+def test_scores_at_the_ends_of_their_range_are_possible(own: Path, edit: Edit) -> None:
+    """sacreBLEU gives a perfect translation 100.00000000000004; lagging can be negative."""
+
+    def corrupt(scores: Any) -> None:
+        scores["points"][1]["scores"]["bleu"]["value"] = 100.00000000000004
+        scores["points"][1]["scores"]["al_token"]["value"] = -7.5
+        degeneracy = {"value": 134.6, "signature": "test"}  # more than all, by a negative YAAL
+        scores["points"][1]["scores"]["dsptv_token"] = degeneracy
+
+    edit(own / "points" / str(POINT) / "scores.json", corrupt)
+    assert load_rows(own, [POINT]).reasons == {}
 
 
 def test_the_model_of_the_paper_goes_before_others(own: Path, edit: Edit) -> None:

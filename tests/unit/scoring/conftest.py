@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from simt.instances import EOS_TOKEN, Instance, make_instance
+from simt.instances import EOS_TOKEN, Instance
+from tests.samples.instances import instance_from
 
 Make = Callable[..., Instance]
 
@@ -32,7 +33,7 @@ def make_tokens() -> Make:
             "references": [" ".join(target)],
             "prediction": " ".join(target),
         }
-        return make_instance(
+        return instance_from(
             source_tokens=[*source, EOS_TOKEN],
             tokens=[*target, EOS_TOKEN],
             token_delays=delays,
@@ -67,7 +68,7 @@ def make_words() -> Make:
 @pytest.fixture(scope="session")
 def toy_pairs() -> list[tuple[str, str]]:
     """Sentences of the toy grammar and their translations."""
-    from simt.corpus.toy import generate_pairs
+    from toy_grammar import generate_pairs
 
     return [
         (" ".join(pair.source_words), " ".join(pair.target_words))

@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 
 from simt.corpus.alignments import Links, parse_links
 from simt.errors import SimtError
-from simt.instances import EOS_TOKEN, Instance, make_instance
-from simt.scoring.alignment import AlignmentChoices, alignment_counts, satisfied_alignments
+from simt.instances import EOS_TOKEN, Instance
+from simt.scoring.alignment import AlignmentChoices, satisfied_alignments
+from tests.samples.instances import instance_from
 
 Make = Callable[..., Instance]
 
 
 def forced(source: str, target: str, delays: list[int], index: int = 0) -> Instance:
-    return make_instance(
+    return instance_from(
         index=index,
         knob=None,
         source=source.replace("@@ ", ""),
@@ -46,7 +47,9 @@ def test_a_word_is_satisfied_if_its_source_word_was_read() -> None:
 
 def test_counts_are_the_satisfied_words_and_those_that_count() -> None:
     links = [parse_links("0-0 1-1 2-2", 0, "here")]
-    assert alignment_counts([EXAMPLE], links).tolist() == [[2, 3]]
+    unlinked = [*links, parse_links("", 0, "here")]
+    other = forced("a b@@ c d", "x y@@ z w", [1, 2, 3, 4, 5], index=1)
+    assert satisfied_alignments([EXAMPLE, other], unlinked).statistics == [(2, 3), None]
 
 
 def test_the_furthest_of_several_links_counts() -> None:
@@ -75,12 +78,12 @@ def test_words_of_all_sentences_are_pooled() -> None:
     links = [parse_links(line, 0, "here") for line in ("0-0 2-2 1-1", "1-0")]
     score = satisfied_alignments([EXAMPLE, other], links)
     assert score.value == pytest.approx(2 / 4)
-    assert (score.sentences, score.empty) == (2, 0)
+    assert (score.sentences, score.left_out) == (2, 0)
 
 
 def test_sentences_without_links_are_counted() -> None:
     score = satisfied_alignments([EXAMPLE], [Links(frozenset(), frozenset())])
-    assert (score.value, score.empty) == (None, 1)
+    assert (score.value, score.left_out) == (None, 1)
 
 
 def test_the_signature_holds_the_protocol() -> None:

@@ -1,7 +1,6 @@
 """Correlations of confidence and correctness are scipy's, at any size."""
 
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,13 +8,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from simt.errors import SimtError
 from simt.scoring.confidence import (
     States,
     correlate,
     correlation_of,
     correlation_scores,
     correlation_sums,
+    kendall_of,
+    kendall_sums,
 )
 
 # Few values, so that there are ties.
@@ -65,12 +65,11 @@ def test_a_state_that_is_no_number_is_our_mistake() -> None:
         correlate(np.array([np.nan, 1.0]), np.array([1.0, 2.0]))
 
 
-def test_states_are_collected_batch_by_batch_and_kept(tmp_path: Path) -> None:
+def test_states_are_collected_batch_by_batch() -> None:
     states = States()
     states.add(np.array([[0.1, 0.2], [0.3, 0.4]]), np.array([[1, 2], [3, 4]]))
     states.add(np.array([0.5]), np.array([5]))
-    states.save(tmp_path / "states.npz")
-    confidence, correctness = States.load(tmp_path / "states.npz").arrays()
+    confidence, correctness = states.arrays()
     assert confidence == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])
     assert correctness.tolist() == [1, 2, 3, 4, 5]
     assert len(states) == 5
@@ -79,21 +78,6 @@ def test_states_are_collected_batch_by_batch_and_kept(tmp_path: Path) -> None:
 def test_batches_must_fit_together() -> None:
     with pytest.raises(ValueError, match="differ"):
         States().add(np.zeros(2), np.zeros(3))
-
-
-def test_a_file_that_holds_no_states_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "states.npz"
-    with pytest.raises(SimtError, match="is missing"):
-        States.load(path)
-    path.write_bytes(b"nothing")
-    with pytest.raises(SimtError, match="not a file of states"):
-        States.load(path)
-    np.savez(path, other=np.zeros(2))
-    with pytest.raises(SimtError, match="not a file of states"):
-        States.load(path)
-    np.savez(path, confidence=np.array([print]), correctness=np.zeros(1))  # would be a pickle
-    with pytest.raises(SimtError, match="not a file of states"):
-        States.load(path)
 
 
 def test_correlations_are_scores_with_signatures() -> None:
@@ -121,3 +105,41 @@ def test_sums_of_sentences_give_pearsons_r_of_any_choice_of_them() -> None:
 def test_states_that_never_vary_have_no_correlation() -> None:
     sums = correlation_sums(np.ones(4), np.arange(4.0), [2, 2])
     assert correlation_of(sums.sum(axis=0))[0] == 0.0
+
+
+@given(samples, st.data())
+def test_sums_of_all_sentences_give_kendalls_tau(
+    pairs: list[tuple[int, int]], data: st.DataObject
+) -> None:
+    x, y = np.array(pairs, dtype=np.float64).T
+    assume(np.ptp(x) and np.ptp(y))
+    first = data.draw(st.integers(1, len(pairs) - 1))
+    sums = kendall_sums(x, y, [first, len(pairs) - first])
+    assert kendall_of(sums.sum(axis=0))[0] == pytest.approx(tau_b(pairs), abs=1e-9)
+
+
+def test_drawn_sentences_have_nearly_the_tau_of_their_states() -> None:
+    """To first order: the spread of τ over draws, by which intervals are made, is scipy's."""
+    rng = np.random.default_rng(4)
+    x = np.repeat(rng.normal(size=60), 8) + rng.normal(size=480)
+    y = x + 1.5 * np.repeat(rng.normal(size=60), 8) + rng.normal(size=480)
+    sums = kendall_sums(x, y, [8] * 60)
+    drawn = rng.integers(60, size=(300, 60))
+    states = np.arange(480).reshape(60, 8)
+    exact = np.array([
+        stats.kendalltau(x[states[row].ravel()], y[states[row].ravel()]).statistic for row in drawn
+    ])  # fmt: skip
+    linear = kendall_of(np.stack([sums[row].sum(axis=0) for row in drawn]))
+    assert linear.std() == pytest.approx(exact.std(), rel=0.05)
+    assert np.corrcoef(exact, linear)[0, 1] > 0.98
+
+
+def test_states_that_never_vary_have_no_tau() -> None:
+    sums = kendall_sums(np.ones(4), np.arange(4.0), [2, 2])
+    assert kendall_of(sums.sum(axis=0))[0] == 0.0
+
+
+def test_numbers_that_hardly_vary_correlate_as_much_as_others() -> None:
+    x, y = np.array([0.50, 0.51, 0.53, 0.52]), np.array([0.10, 0.14, 0.12, 0.11])
+    (ours,) = correlation_of(correlation_sums(x, y, [4]))
+    assert ours == pytest.approx(stats.pearsonr(x, y).statistic, rel=1e-6)

@@ -1,4 +1,4 @@
-"""The toy quality estimator: spoilt translations, and whether it notices them."""
+"""The toy quality estimator: corrupted translations, and whether it notices them."""
 
 from pathlib import Path
 from random import Random
@@ -12,8 +12,8 @@ from simt.errors import SimtError
 from simt.scoring.comet import load_model
 from simt.scoring.estimator import (
     EstimatorSize,
-    spoil,
-    spoilt_examples,
+    corrupt,
+    corrupted_examples,
     train_estimator,
     word_similarity,
 )
@@ -37,29 +37,31 @@ def test_similarity_is_symmetric_and_from_0_to_1(one: str, other: str) -> None:
     assert (word_similarity(one, other) == 1) == (one == other)
 
 
-def test_nothing_is_spoilt_at_severity_zero() -> None:
-    assert spoil(["a", "b"], 0.0, ["x"], Random(0)) == "a b"
+def test_nothing_is_corrupted_at_severity_zero() -> None:
+    assert corrupt(["a", "b"], 0.0, ["x"], Random(0)) == "a b"
 
 
-def test_more_severity_spoils_more() -> None:
+def test_more_severity_corrupts_more() -> None:
     rng = Random(1)
     target = [str(number) for number in range(20)]
     means = [
-        sum(word_similarity(spoil(target, level, ["x"], rng), " ".join(target)) for _ in range(50))
+        sum(
+            word_similarity(corrupt(target, level, ["x"], rng), " ".join(target)) for _ in range(50)
+        )
         for level in (0.1, 0.4, 0.8)
     ]
     assert means == sorted(means, reverse=True)
 
 
 def test_every_pair_is_among_the_examples_as_it_is() -> None:
-    examples = spoilt_examples(PAIRS, 3, Random(0))
+    examples = corrupted_examples(PAIRS, 3, Random(0))
     assert len(examples) == 8
     assert [one.translation for one in examples if one.score == 1][:1] == ["This is good ."]
     assert {one.source for one in examples} == {source for source, _ in PAIRS}
 
 
 def test_examples_depend_on_the_seed_only() -> None:
-    assert spoilt_examples(PAIRS, 3, Random(5)) == spoilt_examples(PAIRS, 3, Random(5))
+    assert corrupted_examples(PAIRS, 3, Random(5)) == corrupted_examples(PAIRS, 3, Random(5))
 
 
 def test_too_few_pairs_are_refused(tmp_path: Path) -> None:
@@ -79,10 +81,10 @@ def predict(folder: Path, pairs: list[tuple[str, str]]) -> list[float]:
 class TestReal:
     pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
-    def test_the_estimator_notices_what_was_spoilt(
+    def test_the_estimator_notices_what_was_corrupted(
         self, toy_estimator: Path, toy_pairs: list[tuple[str, str]]
     ) -> None:
-        examples = spoilt_examples(toy_pairs[-200:], 3, Random(9))
+        examples = corrupted_examples(toy_pairs[-200:], 3, Random(9))
         values = predict(toy_estimator, [(one.source, one.translation) for one in examples])
         gold = [one.score for one in examples]
         assert stats.spearmanr(values, gold).statistic > 0.5

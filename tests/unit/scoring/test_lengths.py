@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from simt.errors import SimtError
 from simt.instances import Instance
-from simt.scoring.lengths import LengthUnit, length_groups, sentence_lengths, split_by_length
+from simt.scoring.lengths import length_groups, sentence_lengths
+from simt.settings import LengthUnit
 
 Make = Callable[..., Instance]
 
@@ -48,15 +49,14 @@ def test_instances_are_split_in_their_order(make_tokens: Make) -> None:
         make_tokens(["a"] * length, "x", [1, 1], index=index)
         for index, length in enumerate((3, 1, 4, 2))
     ]
-    long, short = split_by_length(instances, "source_token")
-    assert [one.index for one in long] == [0, 2]
-    assert [one.index for one in short] == [1, 3]
+    halves = length_groups(sentence_lengths(instances, "source_token"))
+    assert (halves.long, halves.short) == ([0, 2], [1, 3])
 
 
 def test_a_unit_that_the_file_lacks_is_refused(make_words: Make) -> None:
     instances = [make_words([1], 2, 1), make_words([1], 2, 1, index=1)]
     with pytest.raises(SimtError, match="source_word"):
-        split_by_length(instances, "source_token")
+        sentence_lengths(instances, "source_token")
 
 
 def test_one_sentence_makes_no_two_groups() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from simt.errors import SimtError
 from simt.instances import Instance, group_by_knob
-from simt.scoring.points import score_groups
+from simt.scoring.points import CometModels, score_groups
 
 Make = Callable[..., Instance]
 
@@ -36,14 +36,14 @@ def test_a_point_has_every_score_for_each_knob(make_tokens: Make) -> None:
 def test_a_missing_model_leaves_the_rest_scored(make_tokens: Make, tmp_path: Path) -> None:
     groups = group_by_knob([make_tokens("a b", "x y", [1, 2, 3])])
     model = "Unbabel/wmt22-cometkiwi-da-that-nobody-has"
-    point = score_groups(groups, *PAPER, [model], tmp_path)
+    point = score_groups(groups, *PAPER, CometModels([model], tmp_path))
     assert {score.name for score in point.scores[None]} >= {"bleu", "al_token"}
     assert "not on this machine" in point.missing[f"comet:{model}"]
 
 
 def test_forced_references_have_latency_only(make_tokens: Make) -> None:
     groups = group_by_knob([make_tokens("a b", "x y", [1, 2, 3], is_forced=True)])
-    point = score_groups(groups, *PAPER, ["never/asked"])
+    point = score_groups(groups, *PAPER, CometModels(["never/asked"]))
     assert "al_token" in {score.name for score in point.scores[None]}
     assert "bleu" not in {score.name for score in point.scores[None]}
     assert set(point.missing) == {"bleu"}
@@ -53,8 +53,8 @@ def test_empty_outputs_are_counted_beside_the_scores(make_words: Make) -> None:
     groups = group_by_knob([make_words([1, 2], 2, 2), make_words([], 2, 2, index=1)])
     (entry,) = score_groups(groups, *SIMULEVAL).as_json()["points"]
     assert (entry["sentences"], entry["empty_outputs"]) == (2, 1)
-    assert entry["scores"]["bleu"]["empty"] == 0
-    assert entry["scores"]["al_word"]["empty"] == 1
+    assert entry["scores"]["bleu"]["left_out"] == 0
+    assert entry["scores"]["al_word"]["left_out"] == 1
 
 
 def test_another_systems_file_is_scored_in_words(make_words: Make) -> None:

@@ -1,18 +1,21 @@
 """BLEU and chrF are sacreBLEU's, and so are the sums that BLEU is made of."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import sacrebleu
 from hypothesis import example, given
 from hypothesis import strategies as st
+from sacrebleu.metrics.bleu import BLEU
 
 from simt.errors import SimtError
 from simt.instances import Instance
-from simt.scoring.quality import BleuCounter, bleu_of, quality_scores, texts_of
+from simt.scoring.quality import bleu_of, quality_scores, texts_of
+from simt.scoring.scores import Score
 
 Make = Callable[..., Instance]
 
@@ -88,6 +91,38 @@ def test_a_forced_reference_has_no_quality(make_tokens: Make) -> None:
         quality_scores([make_tokens("x", "a", [1, 1], is_forced=True)], "detokenised")
 
 
+def bleu_counts(
+    hypotheses: list[str], references: Sequence[Sequence[str | None]]
+) -> npt.NDArray[np.int64]:
+    """The counts behind BLEU, by sacreBLEU."""
+    streams: Any = references
+    return np.array(BLEU(force=True)._extract_corpus_statistics(hypotheses, streams))
+
+
+def quality_of(corpus: list[tuple[str, str]], make_tokens: Make) -> list[Score]:
+    instances = [
+        make_tokens("x", "y", [1, 1], index=index, prediction=hypothesis, references=[reference])
+        for index, (hypothesis, reference) in enumerate(corpus)
+    ]
+    return quality_scores(instances, "detokenised")
+
+
+def test_scores_of_some_sentences_are_exactly_those_of_sacrebleu(make_tokens: Make) -> None:
+    """No tolerance: a score from the statistics of sentences is the score of their texts."""
+    rng = Random(2)
+    corpus = [
+        tuple(" ".join(rng.choices("abcdefgh", k=rng.randint(0, 12))) for _ in range(2))
+        for _ in range(25)
+    ]
+    bleu, chrf = quality_of(corpus, make_tokens)
+    for places in (range(25), range(3, 17), [0], [24, 1, 7]):
+        hypotheses, references = map(list, zip(*(corpus[place] for place in places), strict=True))
+        expected = sacrebleu.corpus_bleu(hypotheses, [references], force=True).score
+        assert bleu.over(places).value == expected
+        assert chrf.over(places).value == sacrebleu.corpus_chrf(hypotheses, [references]).score
+        assert bleu.over(places).sentences == len(places)
+
+
 @given(corpora)
 @example([("", "")])
 @example([("", "a")])
@@ -96,7 +131,7 @@ def test_a_forced_reference_has_no_quality(make_tokens: Make) -> None:
 @example([("a b c d. E a", "b a d. c")])
 def test_bleu_of_summed_counts_is_corpus_bleu(corpus: list[tuple[str, str]]) -> None:
     hypotheses, references = map(list, zip(*corpus, strict=True))
-    counts = BleuCounter([references]).count(hypotheses)
+    counts = bleu_counts(hypotheses, [references])
     expected = sacrebleu.corpus_bleu(hypotheses, [references], force=True).score
     assert bleu_of(counts.sum(axis=0))[0] == pytest.approx(expected, abs=1e-9)
 
@@ -105,7 +140,7 @@ def test_bleu_of_many_rows_is_that_of_each() -> None:
     rng = Random(5)
     references = [" ".join(rng.choices("abcdefgh", k=9)) for _ in range(8)]
     hypotheses = [" ".join(rng.choices("abcdefgh", k=9)) for _ in range(8)]
-    counts = BleuCounter([references]).count(hypotheses)
+    counts = bleu_counts(hypotheses, [references])
     rows = np.stack([counts[:3].sum(axis=0), counts[3:].sum(axis=0)])
     each = [
         sacrebleu.corpus_bleu(hypotheses[part], [references[part]], force=True).score
@@ -117,6 +152,6 @@ def test_bleu_of_many_rows_is_that_of_each() -> None:
 def test_counts_of_several_references_are_those_of_sacrebleu() -> None:
     references: list[list[str | None]] = [["a b c d", "c d e"], ["b b b", None]]
     hypotheses = ["a b b d", "c d e f"]
-    counts = BleuCounter(references).count(hypotheses)
+    counts = bleu_counts(hypotheses, references)
     expected = sacrebleu.corpus_bleu(hypotheses, references, force=True).score  # type: ignore[arg-type]
     assert bleu_of(counts.sum(axis=0))[0] == pytest.approx(expected)

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from simt.corpus.ids import EOS
-from simt.methods import METHODS, State
-from simt.model.transformer import Transformer
+from simt.methods import METHODS, Model, PolicyState
 from simt.settings import METHOD_SETTINGS
 from simt.simulation import ConfidentModel, StateConfidences, confidences, state_confidences
 from tests.samples.settings import lively, make_method, make_model
@@ -18,12 +17,12 @@ SOURCES = random_sentences([4, 1, 6, 3])
 TARGETS = random_sentences([3, 5, 2, 1], seed=2)
 
 
-def make(encoder: str) -> tuple[Any, Transformer]:
+def make(encoder: str) -> tuple[Any, Model]:
     method = make_method("sm2", encoder=encoder)
     return method, lively(make_model(method))
 
 
-def all_states(model: Transformer, batch_sentences: int = 64) -> list[StateConfidences]:
+def all_states(model: Model, batch_sentences: int = 64) -> list[StateConfidences]:
     found = list(state_confidences(model, SOURCES, TARGETS, batch_sentences))
     return sorted(found, key=lambda each: each.index)
 
@@ -36,18 +35,20 @@ def test_states_are_those_that_the_policy_would_see(encoder: str) -> None:
     for found, source, target in zip(all_states(model), SOURCES, TARGETS, strict=True):
         assert found.confidence_NM.shape == (len(target), len(source))
         for j in range(1, len(source) + 1):
-            memory = model.encode(torch.tensor([source[:j]]), torch.tensor([j]))
+            memory = model.network.encode(torch.tensor([source[:j]]), torch.tensor([j]))
             for i, gold in enumerate(target):
-                state = State(
+                state = PolicyState(
                     decoder_input_BN=torch.tensor([[EOS, *target[:i]]]),
                     delays_BN=torch.zeros(1, i + 1, dtype=torch.long),
                     written_B=torch.tensor([i]),
                     read_B=torch.tensor([j]),
                     source_lengths_B=torch.tensor([len(source)]),
                 )
-                step = policy.step(memory, state)
-                probability = float(step.logits_BV.softmax(1)[0, gold])
-                assert found.confidence_NM[i, j - 1] == pytest.approx(float(step.value_B), abs=1e-5)
+                decision = policy.decide(memory, state)
+                probability = float(decision.logits_BV.softmax(1)[0, gold])
+                assert found.confidence_NM[i, j - 1] == pytest.approx(
+                    float(decision.value_B), abs=1e-5
+                )
                 assert found.probability_NM[i, j - 1] == pytest.approx(probability, abs=1e-5)
 
 

@@ -1,5 +1,6 @@
 """Encodings of all prefixes."""
 
+import time
 from typing import Literal
 
 import pytest
@@ -31,7 +32,7 @@ def encode(model: Transformer, shortest: list[int]) -> SourceEncodings:
 
 
 def test_shorter_sentences_are_padded() -> None:
-    ids_BM, lengths_B = pad_ids([[4, 2], [5, 6, 2]], torch.device("cpu"))
+    ids_BM, lengths_B = pad_ids([[4, 2], [5, 6, 2]], 1, torch.device("cpu"))
     assert ids_BM.tolist() == [[4, 2, PAD], [5, 6, 2]]
     assert lengths_B.tolist() == [2, 3]
 
@@ -64,5 +65,6 @@ def test_states_are_counted_before_they_are_made(encoder: Encoder, shortest: lis
     assert len(encodings.states_FD) == int(counted.sum()) + pads
 
 
-def test_time_is_counted_by_source_token() -> None:
-    assert 0 < encode(make_transformer("bi"), [1, 1, 1]).seconds_per_token < 1
+def test_time_is_counted_by_source_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "perf_counter", iter([10.0, 13.0]).__next__)
+    assert encode(make_transformer("bi"), [1, 1, 1]).seconds_per_token == 3 / sum(LENGTHS)

@@ -3,17 +3,22 @@
 Shapes: B sentences, M source tokens, N target tokens, T decoder rows, V vocabulary.
 """
 
+import math
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
+from tqdm import tqdm
 
-from simt.corpus.ids import BOS, EOS, PAD, UNK
-from simt.methods import METHODS, Knob, Policy, State
-from simt.model.transformer import Transformer
+from simt.corpus.ids import BOS, EOS, PAD, SPECIAL_IDS, UNK
+from simt.methods import METHODS, Decision, Knob, Model, Policy, PolicyState
+from simt.progress import progress_bar
 from simt.settings import DecodingSettings, ModelSettings
 from simt.simulation import Translation, simulate
 from simt.simulation import loop as loop_module
@@ -26,6 +31,7 @@ from tests.samples.simulation import (
     Forced,
     Restless,
     WithoutEarlyEos,
+    Wrapped,
     is_close_call,
     is_same,
     random_sentences,
@@ -53,7 +59,7 @@ VARIANTS: list[tuple[str, dict[str, Any], Knob, ModelSettings]] = [
     ("hmt", {"low": 3, "states": 2}, 0.4, TINY),
     ("sm2", {"encoder": "uni"}, 0.4, THREE_LAYERS),
     ("sm2", {"encoder": "uni", "first_read": 3}, 0.6, ONE_LAYER),
-    ("sm2", {"encoder": "bi", "adapter_share": 0.5}, 0.7, ONE_LAYER),
+    ("sm2", {"encoder": "bi", "adapter_fraction": 0.5}, 0.7, ONE_LAYER),
     ("sm2", {"encoder": "bi", "prohibition": "both", "prohibition_at_test": True,
              "prohibition_upper": 3}, 0.5, TINY),
     ("sm2", {"encoder": "bi"}, "full", THREE_LAYERS),
@@ -62,11 +68,11 @@ VARIANTS: list[tuple[str, dict[str, Any], Knob, ModelSettings]] = [
 
 def make(
     name: str, knob: Knob | None = None, size: ModelSettings = TINY, **changes: Any
-) -> tuple[Transformer, Policy]:
+) -> tuple[Model, Policy]:
     method = make_method(name, **changes)
     model = lively(make_model(method, size))
     with torch.no_grad():
-        model.target_embedding_VD[EOS] *= 2  # or hardly any sentence would end by itself
+        model.network.target_embedding_VD[EOS] *= 2  # or hardly any sentence would end by itself
     return model, method.policy(model, KNOBS[name] if knob is None else knob)
 
 
@@ -94,7 +100,7 @@ def assert_alike(first: Sequence[Translation], second: Sequence[Translation]) ->
 @every_method
 def test_batch_is_translated_like_its_sentences(name: str) -> None:
     model, policy = make(name)
-    (translations,) = simulate(model, [policy], SOURCES, DECODING)
+    (translations,) = simulate(model.network, [policy], SOURCES, DECODING)
     traces = [translate_source(policy, model, source, MAX_TOKENS) for source in SOURCES]
     assert_same_as_plain_loop(translations, traces, KNOBS[name])
 
@@ -104,7 +110,7 @@ def test_batch_of_a_variant_is_translated_like_its_sentences(
     name: str, changes: dict[str, Any], knob: Knob, size: ModelSettings
 ) -> None:
     model, policy = make(name, knob, size, **changes)
-    (translations,) = simulate(model, [policy], SOURCES, DECODING)
+    (translations,) = simulate(model.network, [policy], SOURCES, DECODING)
     traces = [translate_source(policy, model, source, MAX_TOKENS) for source in SOURCES]
     assert_same_as_plain_loop(translations, traces, knob)
 
@@ -118,7 +124,7 @@ def test_values_are_right_whatever_is_read_and_written(
 ) -> None:
     model, policy = make(name, knob, size, **changes)
     restless = Restless(policy, seed=1)
-    (translations,) = simulate(model, [restless], SOURCES, DECODING, REFERENCES)
+    (translations,) = simulate(model.network, [restless], SOURCES, DECODING, REFERENCES)
     for source, reference, found in zip(SOURCES, REFERENCES, translations, strict=True):
         trace = translate_source(Forced(restless, reference), model, source, 99)
         assert is_same(found, trace), found.index
@@ -127,7 +133,7 @@ def test_values_are_right_whatever_is_read_and_written(
 @every_method
 def test_references_are_forced_with_the_delays_of_the_policy(name: str) -> None:
     model, policy = make(name)
-    (translations,) = simulate(model, [policy], SOURCES, DECODING, REFERENCES)
+    (translations,) = simulate(model.network, [policy], SOURCES, DECODING, REFERENCES)
     assert [list(each.tokens) for each in translations] == REFERENCES
     traces = [
         translate_source(Forced(policy, reference), model, source, max_tokens=99)
@@ -140,7 +146,7 @@ def test_references_are_forced_with_the_delays_of_the_policy(name: str) -> None:
 def test_eos_can_be_forbidden_before_the_source_ends(name: str) -> None:
     model, policy = make(name)
     settings = DECODING.model_copy(update={"forbid_eos_before_source_end": True})
-    (translations,) = simulate(model, [policy], SOURCES, settings)
+    (translations,) = simulate(model.network, [policy], SOURCES, settings)
     for source, translation in zip(SOURCES, translations, strict=True):
         is_cut_off = len(translation.tokens) == MAX_TOKENS + 1
         assert translation.delays[-1] == len(source) or is_cut_off
@@ -153,7 +159,7 @@ def test_eos_can_be_forbidden_before_the_source_ends(name: str) -> None:
 @pytest.mark.parametrize("name", ["waitk", "itst"])
 def test_sentences_of_these_tests_end_in_every_way(name: str) -> None:
     model, policy = make(name)
-    (translations,) = simulate(model, [policy], SOURCES, DECODING)
+    (translations,) = simulate(model.network, [policy], SOURCES, DECODING)
     lengths = {len(translation.tokens) for translation in translations}
     assert MAX_TOKENS + 1 in lengths
     assert min(lengths) < MAX_TOKENS
@@ -169,15 +175,15 @@ def test_sentences_of_these_tests_end_in_every_way(name: str) -> None:
 @pytest.mark.parametrize("batch_sentences", [1, 3])
 def test_translation_does_not_depend_on_the_batch(name: str, batch_sentences: int) -> None:
     model, policy = make(name)
-    (together,) = simulate(model, [policy], SOURCES, DECODING)
-    (apart,) = simulate(model, [policy], SOURCES, DECODING, batch_sentences=batch_sentences)
+    (together,) = simulate(model.network, [policy], SOURCES, DECODING)
+    (apart,) = simulate(model.network, [policy], SOURCES, DECODING, batch_sentences=batch_sentences)
     assert_alike(together, apart)
 
 
 def test_translations_come_in_the_order_of_the_sentences() -> None:
     model, policy = make("sm2")
-    (translations,) = simulate(model, [policy], SOURCES, DECODING, batch_sentences=4)
-    (reverse,) = simulate(model, [policy], SOURCES[::-1], DECODING, batch_sentences=4)
+    (translations,) = simulate(model.network, [policy], SOURCES, DECODING, batch_sentences=4)
+    (reverse,) = simulate(model.network, [policy], SOURCES[::-1], DECODING, batch_sentences=4)
     assert [each.index for each in translations] == list(range(len(SOURCES)))
     assert [each.tokens for each in reverse] == [each.tokens for each in translations][::-1]
 
@@ -189,9 +195,9 @@ def test_knobs_together_are_as_each_alone(name: str, knobs: list[Knob]) -> None:
     method = make_method(name)
     model = lively(make_model(method))
     policies = [method.policy(model, knob) for knob in knobs]
-    together = simulate(model, policies, SOURCES, DECODING, batch_sentences=4)
+    together = simulate(model.network, policies, SOURCES, DECODING, batch_sentences=4)
     for policy, translations in zip(policies, together, strict=True):
-        (alone,) = simulate(model, [policy], SOURCES, DECODING)
+        (alone,) = simulate(model.network, [policy], SOURCES, DECODING)
         assert_alike(translations, alone)
 
 
@@ -207,19 +213,19 @@ def test_batches_hold_no_more_numbers_than_allowed(monkeypatch: pytest.MonkeyPat
 
 def test_no_sentences_are_no_translations() -> None:
     model, policy = make("sm2")
-    assert simulate(model, [policy, policy], [], DECODING) == [[], []]
+    assert simulate(model.network, [policy, policy], [], DECODING) == [[], []]
 
 
 # --- nothing is computed twice --------------------------------------------------------------------
 
 
-def rows_computed(model: Transformer, policy: Policy) -> tuple[list[Translation], list[int]]:
+def rows_computed(model: Model, policy: Policy) -> tuple[list[Translation], list[int]]:
     """The translations, and how many decoder rows each call computed for each sentence."""
     rows: list[int] = []
-    hook = model.decoder_layers[0].register_forward_pre_hook(
+    hook = model.network.decoder_layers[0].register_forward_pre_hook(
         lambda _, inputs: rows.append(inputs[0].shape[1])
     )
-    (translations,) = simulate(model, [policy], SOURCES, DECODING)
+    (translations,) = simulate(model.network, [policy], SOURCES, DECODING)
     hook.remove()
     return translations, rows
 
@@ -241,25 +247,38 @@ def test_states_of_hmt_are_kept_once_they_know_all_they_can() -> None:
     assert max(rows) == 2 * 2  # K tokens of K states, not the whole sentence
 
 
+def test_progress_ends_at_its_total(monkeypatch: pytest.MonkeyPatch) -> None:
+    bars: list[tqdm[Any]] = []
+
+    def noted(**options: Any) -> "tqdm[Any]":
+        bars.append(progress_bar(**options))
+        return bars[-1]
+
+    monkeypatch.setattr(loop_module, "progress_bar", noted)
+    model, policy = make("waitk")
+    simulate(model.network, [policy, policy], SOURCES, DECODING, batch_sentences=3)
+    assert [(bar.n, bar.total) for bar in bars] == [(2 * len(SOURCES), 2 * len(SOURCES))]
+
+
 def test_encodings_are_shared_by_all_knobs() -> None:
     method = make_method("sm2", encoder="bi")
     model = lively(make_model(method))
     policies = [method.policy(model, knob) for knob in (0.3, 0.5, 0.7)]
     encoded: list[int] = []
-    model.encoder_layers[0].register_forward_pre_hook(
+    model.network.encoder_layers[0].register_forward_pre_hook(
         lambda _, inputs: encoded.append(inputs[0].shape[0] * inputs[0].shape[1])
     )
-    simulate(model, policies, SOURCES, DECODING)
+    simulate(model.network, policies, SOURCES, DECODING)
     assert sum(encoded) == sum(m * (m + 1) // 2 for m in map(len, SOURCES))
 
 
 def test_prefixes_that_nobody_asks_for_are_not_encoded() -> None:
     model, policy = make("offline", encoder="bi")
     encoded: list[int] = []
-    model.encoder_layers[0].register_forward_pre_hook(
+    model.network.encoder_layers[0].register_forward_pre_hook(
         lambda _, inputs: encoded.append(inputs[0].shape[0] * inputs[0].shape[1])
     )
-    simulate(model, [policy], SOURCES, DECODING)
+    simulate(model.network, [policy], SOURCES, DECODING)
     assert sum(encoded) == sum(map(len, SOURCES))
 
 
@@ -268,36 +287,55 @@ def test_prefixes_that_nobody_asks_for_are_not_encoded() -> None:
 
 def test_reads_without_a_choice_have_no_value() -> None:
     model, policy = make("waitk", 2)
-    (translations,) = simulate(model, [policy], SOURCES, DECODING)
+    (translations,) = simulate(model.network, [policy], SOURCES, DECODING)
     for translation in translations:
         assert set(translation.read_values) == {None}
         assert len(translation.read_values) == translation.delays[-1]
     model, policy = make("sm2", 0.5, first_read=2)
-    (translations,) = simulate(model, [policy], SOURCES, DECODING)
+    (translations,) = simulate(model.network, [policy], SOURCES, DECODING)
     for source, translation in zip(SOURCES, translations, strict=True):
         assert translation.read_values[:2] == (None, None)[: len(source)]
         assert None not in translation.read_values[2:]
 
 
-@pytest.mark.parametrize("batch_sentences", [1, 256])
-def test_time_of_all_sentences_is_not_more_than_the_clock_says(batch_sentences: int) -> None:
-    model, policy = make("sm2")
-    started = time.perf_counter()
-    (translations,) = simulate(model, [policy], SOURCES, DECODING, batch_sentences=batch_sentences)
-    seconds = time.perf_counter() - started
+@dataclass(frozen=True, eq=False)
+class Counting(Wrapped):
+    """Notes how often it is asked."""
+
+    asked: list[PolicyState] = field(default_factory=list)
+
+    def change(self, decision: Decision, state: PolicyState) -> Decision:
+        self.asked.append(state)
+        return decision
+
+
+@pytest.mark.parametrize("batch_sentences", [1, 3, 256])
+def test_time_of_all_calls_is_shared_out_and_none_is_lost(
+    batch_sentences: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a clock that goes on by a second whenever it is looked at, twice in every call."""
+    monkeypatch.setattr(time, "perf_counter", partial(next, count(0.0)))
+    model, policy = make("offline")  # reads every source to its end
+    counting = Counting(policy)
+    (translations,) = simulate(
+        model.network, [counting], SOURCES, DECODING, batch_sentences=batch_sentences
+    )
     for translation in translations:
-        assert translation.elapsed_s[0] > 0
         assert sorted(translation.elapsed_s) == list(translation.elapsed_s)
         assert len(translation.elapsed_s) == len(translation.tokens)
-    assert seconds / 10 < sum(each.elapsed_s[-1] for each in translations) <= seconds
+    batches = math.ceil(len(SOURCES) / batch_sentences)  # each is encoded in one second
+    spent = sum(each.elapsed_s[-1] for each in translations)
+    assert spent == pytest.approx(len(counting.asked) + batches)
 
 
 # --- what is written --------------------------------------------------------------------------
 
 
-def state_of(written: Sequence[int], read: Sequence[int], source_lengths: Sequence[int]) -> State:
+def state_of(
+    written: Sequence[int], read: Sequence[int], source_lengths: Sequence[int]
+) -> PolicyState:
     empty = torch.zeros(len(written), 1, dtype=torch.long)
-    return State(
+    return PolicyState(
         empty, empty, torch.tensor(written), torch.tensor(read), torch.tensor(source_lengths)
     )
 
@@ -310,11 +348,11 @@ def preferring(*tokens: int) -> Tensor:
     return logits_BV
 
 
-def written(logits_BV: Tensor, state: State, forbids_early_eos: bool = False) -> int:
+def written(logits_BV: Tensor, state: PolicyState, forbids_early_eos: bool = False) -> int:
     settings = DecodingSettings(
         max_target_tokens=4, forbid_eos_before_source_end=forbids_early_eos, ms_per_word=400
     )
-    return int(GreedyWriter(settings).choose(logits_BV, state, torch.tensor([0])))
+    return int(GreedyWriter(settings, SPECIAL_IDS).choose(logits_BV, state, torch.tensor([0])))
 
 
 def test_pad_and_bos_are_never_written_but_unk_is() -> None:
@@ -349,10 +387,10 @@ def test_reference_is_written_token_by_token() -> None:
     state = state_of([2, 0], [1, 1], [3, 3])
     tokens_B = writer.choose(preferring(5).expand(2, 8), state, torch.tensor([0, 1]))
     assert tokens_B.tolist() == [EOS, 7]
-    assert writer.room == 3
+    assert writer.max_length == 3
 
 
 def test_empty_reference_is_written_as_eos_alone() -> None:
     model, policy = make("sm2")
-    ((translation,),) = simulate(model, [policy], [[5, 6, EOS]], DECODING, [[EOS]])
+    ((translation,),) = simulate(model.network, [policy], [[5, 6, EOS]], DECODING, [[EOS]])
     assert translation.tokens == (EOS,)

@@ -96,16 +96,24 @@ def test_history_has_a_row_an_update_and_one_a_validation(encoded: Path, tmp_pat
     ].keys()
 
 
-def test_speed_is_that_of_updates_without_validation(encoded: Path, tmp_path: Path) -> None:
-    class ValidatesSlowly(Counter):
-        def validation_loss(self, batch: Batch) -> Loss:
-            time.sleep(0.5)
-            return super().validation_loss(batch)
+def test_speed_is_that_of_updates_without_validation(
+    encoded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a clock that only losses move: a second each in training, an hour each in validation."""
+    clock = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
 
-    made = training(encoded, tmp_path, ValidatesSlowly(), updates=5)
+    class Timed(Counter):
+        def loss(self, batch: Batch, update: int, generator: torch.Generator) -> Loss:
+            clock[0] += 1 if update else 3600
+            return super().loss(batch, update, generator)
+
+    made = training(encoded, tmp_path, Timed(), updates=5)
     made.run()
     after_validation = next(row for row in rows(tmp_path) if row["update"] == 5 and "loss" in row)
-    assert made.corpus.target_tokens(0, 4) / after_validation["tokens_per_s"] < 0.5
+    seconds = len(made.corpus.micro_batches(0, 4))
+    expected = made.corpus.target_tokens(0, 4) / seconds
+    assert after_validation["tokens_per_s"] == pytest.approx(expected, rel=1e-3)
 
 
 class Killed(BaseException):

@@ -91,10 +91,74 @@ def test_training_asked_to_stop_asks_for_a_retry_and_goes_on(
     process.send_signal(number)
     said = process.communicate()[1]
     assert process.returncode == 75, said
-    assert said.count("the same command goes on from there") == 1
+    assert said.count("the same command resumes from there") == 1
     assert "Traceback" not in said
     assert not (tmp_path / "model.pt").exists()
-    assert list(tmp_path.glob("work/*/checkpoints/update-*.pt"))
+    assert has_checkpoint(tmp_path)
+
+
+def broken_pipe() -> int:
+    """A pipe to write to whose reader has died."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    return writer
+
+
+def has_checkpoint(to: Path) -> bool:
+    return any(to.glob("work/*/checkpoints/update-*.pt"))
+
+
+def stop_once(settings: RunSettings, encoded: Path, to: Path) -> None:
+    """Begin a training; when it resumes, it says so at once."""
+    process = subprocess.Popen(command(settings, encoded, to), stderr=subprocess.DEVNULL)
+    while process.poll() is None and updates_begun(to) < 2:
+        time.sleep(0.01)
+    process.terminate()
+    assert process.wait() == 75
+
+
+def test_training_whose_words_cannot_be_written_ends_with_its_model(
+    encoded: Path, tmp_path: Path
+) -> None:
+    settings = settings_of("offline", "bi", updates=200, snapshot_every_updates=50)
+    stop_once(settings, encoded, tmp_path / "log")
+    program, *options = command(settings, encoded, tmp_path / "log")
+    full = subprocess.run([program, "--log", "/dev/full", *options])
+    stop_once(settings, encoded, tmp_path / "pipe")
+    pipe = broken_pipe()
+    broken = subprocess.run(command(settings, encoded, tmp_path / "pipe"), stdout=pipe, stderr=pipe)
+    assert full.returncode == broken.returncode == 0
+    assert weights(tmp_path / "log") == weights(tmp_path / "pipe")
+
+
+def test_training_without_a_reader_saves_before_it_asks_for_a_retry(
+    encoded: Path, tmp_path: Path
+) -> None:
+    settings = settings_of("waitk", "k3", updates=4000, snapshot_every_updates=500)
+    stop_once(settings, encoded, tmp_path)
+    for checkpoint in tmp_path.glob("work/*/checkpoints/*"):
+        checkpoint.unlink()
+    begun = updates_begun(tmp_path)
+    pipe = broken_pipe()
+    process = subprocess.Popen(
+        command(settings, encoded, tmp_path), stdout=pipe, stderr=pipe, start_new_session=True
+    )
+    while process.poll() is None and updates_begun(tmp_path) in (0, begun):
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGTERM)
+    assert process.wait() == 75
+    assert has_checkpoint(tmp_path)
+
+
+def test_training_stopped_before_its_first_update_asks_for_a_retry(
+    encoded: Path, tmp_path: Path
+) -> None:
+    settings = settings_of("waitk", "k3", updates=4000)
+    process = subprocess.Popen(command(settings, encoded, tmp_path), stderr=subprocess.DEVNULL)
+    while not (tmp_path / "work" / "lock").exists():
+        time.sleep(0.001)
+    process.terminate()
+    assert process.wait() == 75
 
 
 def children(process: int) -> list[int]:
@@ -150,11 +214,15 @@ def test_second_training_of_a_run_waits_for_the_first_and_leaves_its_results(
     first = subprocess.Popen(command(settings, encoded, tmp_path / "both"))
     while first.poll() is None and updates_begun(tmp_path / "both") < 2:
         time.sleep(0.01)
-    second = subprocess.run(
-        command(settings, encoded, tmp_path / "both"), capture_output=True, text=True
-    )
-    assert first.wait() == second.returncode == 0, second.stderr
-    assert "waiting for it" in second.stderr
+    first.send_signal(signal.SIGSTOP)  # until the second one has seen it
+    with subprocess.Popen(
+        command(settings, encoded, tmp_path / "both"), stderr=subprocess.PIPE, text=True
+    ) as second:
+        assert second.stderr is not None
+        assert any("waiting for it" in line for line in second.stderr)
+        first.send_signal(signal.SIGCONT)
+        second.communicate()
+    assert first.wait() == second.returncode == 0
     assert curve(tmp_path / "both") == curve(tmp_path / "alone")
     assert not (tmp_path / "both" / "work").exists()
 

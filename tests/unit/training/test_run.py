@@ -1,4 +1,4 @@
-"""What a run leaves behind when it fails, and what it takes away when it goes on."""
+"""What a run leaves behind when it fails, and what it takes away when it resumes."""
 
 import errno
 import json
@@ -40,7 +40,7 @@ def disk_is_full(*_: Any, **__: Any) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-@pytest.mark.parametrize("writes", ["save_tensors", "atomic_file", "_report"])
+@pytest.mark.parametrize("writes", ["save_model", "atomic_file", "_report"])
 def test_failure_to_write_the_result_is_noted(
     writes: str, encoded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""The learning rate follows §11.2 of the specification."""
+"""The learning rate follows docs/methods.md, "Training"."""
 
 import pytest
 

@@ -1,23 +1,31 @@
 """The report of a study: one page that needs no server and no network.
 
 Nothing is computed here: figures, tables, claims, costs and the records of runs are read and laid
-out. ``page.html`` is the page, ``style.css`` how it looks, ``theatre.js`` what moves.
+out. ``page.html`` is the page, ``style.css`` how it looks, the scripts are what moves.
 """
 
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from simt.atomic import atomic_file
 from simt.cost import study_cost
+from simt.errors import SimtError
+from simt.pages import shared_file
+from simt.paper.claims_report import ClaimsReport
+from simt.paper.main_result import MAIN_FIGURE, main_results
 from simt.paper.report import words
 from simt.paper.report.curves import training_panels
 from simt.paper.report.drawings import all_signatures, shown_figures, shown_tables
 from simt.paper.report.files import Files
+from simt.paper.report.pictures import theme_colours
+from simt.paper.report.policy_viewer import viewer_data
 from simt.paper.report.runs import read_runs, what_made_them
-from simt.paper.report.theatre import stage
 from simt.params import Params
+from simt.runs import RESULTS
 
 _HERE = Path(__file__).parent
 
@@ -32,7 +40,8 @@ def write_report(params: Params, study_name: str, to: Path) -> None:
 def render_page(params: Params, study_name: str) -> str:
     """The page as HTML, the same for the same results."""
     files = Files(study_name)
-    figures, tables = shown_figures(files), shown_tables(files)
+    figures, tables = shown_figures(files, params), shown_tables(files, params)
+    result = next((one for one in figures if one.name == MAIN_FIGURE), None)
     runs = read_runs(files, params.studies[study_name])
     return (
         _templates()
@@ -41,17 +50,32 @@ def render_page(params: Params, study_name: str) -> str:
             study_name=study_name,
             study=params.studies[study_name],
             params=params,
-            figures=figures,
+            result=result,
+            main_results=main_results(params, study_name, RESULTS),
+            figures=[figure for figure in figures if figure != result],
             tables=tables,
+            colours=Markup(theme_colours(figure.picture for figure in figures)),
             signatures=all_signatures([*figures, *tables]),
-            ledger=files.json(files.paper / "claims.json"),
+            claims_report=_claims_report(files),
             runs=runs,
             made_by=what_made_them(runs),
             panels=training_panels(runs),
             cost=study_cost(params, study_name),
-            stage=stage(files, params),
+            viewer=viewer_data(files, params),
         )
     )
+
+
+def _claims_report(files: Files) -> dict[str, Any]:
+    """What ``simt.paper.claims_report`` wrote."""
+    path = files.paper / "claims.json"
+    report: dict[str, Any] = files.json(path)
+    if report.keys() < {field.name for field in fields(ClaimsReport)}:
+        raise SimtError(
+            f"{path} is from an older version: remove it and make it again with: "
+            f"snakemake --config study={files.study} -- {path}"
+        )
+    return report
 
 
 def _templates() -> Environment:
@@ -67,9 +91,10 @@ def _templates() -> Environment:
         hours=words.hours, many=words.many, signed=words.signed, count=words.count,
         direction=words.direction,
     )  # fmt: skip
-    own = {name: Markup((_HERE / name).read_text(encoding="utf-8")) for name in _OWN_FILES}
-    templates.globals.update(own_files=own)
+    own = {name: (_HERE / name).read_text(encoding="utf-8") for name in _OWN_FILES}
+    own |= {name: shared_file(name) for name in ("base.css", "switch.js")}
+    templates.globals.update(own_files={name: Markup(text) for name, text in own.items()})
     return templates
 
 
-_OWN_FILES = ("style.css", "theatre.js", "switch.js")
+_OWN_FILES = ("style.css", "enlarge.js", "claims.js", "policies.js", "policy_viewer.js")

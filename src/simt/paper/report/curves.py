@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from math import log
 from statistics import fmean
 
-from simt.paper.report.runs import RunRecord
+from simt.pages.colours import on_both
+from simt.paper.report.runs import FinishedRun
 
 WIDTH, HEIGHT = 300, 170  # of the drawing, without its labels
 _POINTS = 80  # of a curve, at most
@@ -44,15 +45,15 @@ class TrainingPanel:
     y_ticks: tuple[Tick, ...]
 
 
-def training_panels(runs: Iterable[RunRecord]) -> list[TrainingPanel]:
+def training_panels(runs: Iterable[FinishedRun]) -> list[TrainingPanel]:
     """A panel for each pair and method."""
-    groups: dict[tuple[str, str], list[RunRecord]] = {}
+    groups: dict[tuple[str, str], list[FinishedRun]] = {}
     for one in runs:
         groups.setdefault((one.run.pair, one.run.method), []).append(one)
     return [_panel(f"{method} on {pair}", group) for (pair, method), group in groups.items()]
 
 
-def _panel(title: str, runs: Sequence[RunRecord]) -> TrainingPanel:
+def _panel(title: str, runs: Sequence[FinishedRun]) -> TrainingPanel:
     trained = [thinned(_losses(one, "loss")) for one in runs]
     valid = [_losses(one, "valid_loss") for one in runs]
     scale = Scale.around([point for some in (*trained, *valid) for point in some])
@@ -60,7 +61,7 @@ def _panel(title: str, runs: Sequence[RunRecord]) -> TrainingPanel:
     curves = [
         TrainingCurve(
             name=one.name,
-            colour=_COLOURS[variants.index(one.run.variant) % len(_COLOURS)],
+            colour=on_both(_COLOURS[variants.index(one.run.variant) % len(_COLOURS)]),
             line=" ".join(f"{x:.1f},{y:.1f}" for x, y in map(scale.place, line)),
             marks=tuple(map(scale.place, marks)),
             last=f"{marks[-1][1]:.2f}" if marks else "none",
@@ -70,7 +71,7 @@ def _panel(title: str, runs: Sequence[RunRecord]) -> TrainingPanel:
     return TrainingPanel(title, tuple(curves), scale.x_ticks(), scale.y_ticks())
 
 
-def _losses(one: RunRecord, key: str) -> list[tuple[int, float]]:
+def _losses(one: FinishedRun, key: str) -> list[tuple[int, float]]:
     return [(row["update"], row[key]) for row in one.history if key in row]
 
 
@@ -102,8 +103,8 @@ class Scale:
     def place(self, point: tuple[int, float]) -> tuple[float, float]:
         """Where an update and its loss are drawn."""
         update, loss = point
-        share = log(max(loss, self.low) / self.low) / log(self.high / self.low)
-        return round(WIDTH * update / self.last_update, 1), round(HEIGHT * (1 - share), 1)
+        fraction = log(max(loss, self.low) / self.low) / log(self.high / self.low)
+        return round(WIDTH * update / self.last_update, 1), round(HEIGHT * (1 - fraction), 1)
 
     def x_ticks(self) -> tuple[Tick, ...]:
         """Beginning, middle and end."""

@@ -1,16 +1,24 @@
 """Figures and tables as they were drawn, each with what stands in the .json beside it."""
 
-import base64
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from simt.paper import FIGURES, TABLES
-from simt.paper.report.files import Files
+from markupsafe import Markup
 
-_PAGE_WIDE_PT = 300  # a figure that is wider takes both columns
+from simt.errors import SimtError
+from simt.paper.report.captions import figure_text, table_text
+from simt.paper.report.files import Files
+from simt.paper.report.pictures import inline_svg
+from simt.params import Params
+from simt.products import CAPTION_FORMAT, FIGURE_FORMATS, TABLE_FORMATS
+from simt.runs import study_drawings
+
+_PAGE_WIDE_INCHES = 4.2  # a figure that is wider takes both columns
 _KINDS = {"fig": "Figure", "tab": "Table", "alg": "Algorithm"}
+_FORMATS = {"pdf": "PDF", "svg": "SVG", "png": "PNG", "tex": "TeX", "md": "Markdown", "csv": "CSV",
+            "json": "JSON"}  # fmt: skip
 Signatures = Mapping[str, Sequence[str]]  # by score: every way in which it was computed
 
 
@@ -21,45 +29,37 @@ class Drawn:
     name: str  # of its files
     number: str  # in the paper
     title: str
+    text: str  # of the caption, after the title
+    files: Mapping[str, str]  # by format: where each is, seen from the page
     signatures: Signatures
-    points: int
 
 
 @dataclass(frozen=True)
 class ShownFigure(Drawn):
     """A figure as a picture in the page."""
 
-    address: str  # data:…
-    describes: str  # what the picture shows, for those who do not see it
+    picture: Markup
     is_wide: bool
-
-
-@dataclass(frozen=True)
-class Block:
-    """The rows of one pair; a column of numbers is set flush right."""
-
-    heading: str
-    columns: tuple[str, ...]
-    is_number: tuple[bool, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
+    has_colour_scale: bool  # colours stand for numbers, and must stay what they are
 
 
 @dataclass(frozen=True)
 class ShownTable(Drawn):
-    """A table as cells."""
+    """A table as cells, a block for each pair; see ``simt.paper.captions``."""
 
-    blocks: tuple[Block, ...]
-
-
-def shown_figures(files: Files) -> list[ShownFigure]:
-    """Every figure, in the order of the paper."""
-    return [_figure(files, name) for name in FIGURES]
+    blocks: Sequence[Mapping[str, Any]]
 
 
-def shown_tables(files: Files) -> list[ShownTable]:
-    """Every table, in the order of the paper."""
-    return [_table(files, name) for name in TABLES]
+def shown_figures(files: Files, params: Params) -> list[ShownFigure]:
+    """Every figure that the study has, in the order of the paper."""
+    study = params.studies[files.study]
+    return [_figure(files, name) for name in study_drawings(params, study, "figures")]
+
+
+def shown_tables(files: Files, params: Params) -> list[ShownTable]:
+    """Every table that the study has, in the order of the paper."""
+    study = params.studies[files.study]
+    return [_table(files, name) for name in study_drawings(params, study, "tables")]
 
 
 def all_signatures(drawings: Iterable[Drawn]) -> Signatures:
@@ -70,44 +70,50 @@ def all_signatures(drawings: Iterable[Drawn]) -> Signatures:
 def _figure(files: Files, name: str) -> ShownFigure:
     caption = files.json(files.paper / "figures" / f"{name}.json")
     svg = files.text(files.paper / "figures" / f"{name}.svg")
+    facts = _up_to_date(files, name, caption, "picture")
     panels = caption["panels"]
     curves = [curve for panel in panels for curve in panel["curves"] + panel["lines"]]
     said = [
         *(curve["name"] for curve in curves),
         *(note for one in panels for note in one["notes"]),
     ]
+    describes = "; ".join([caption["entry"]["title"], *dict.fromkeys(said)])
     return ShownFigure(
-        **_head(caption),
+        **_head(caption, "figures", FIGURE_FORMATS),
+        text=figure_text(caption),
         signatures=_merged(panel["signatures"] for panel in panels),
-        points=sum(len(curve["points"]) for curve in curves),
-        # A data: address of its own keeps the ids of one picture apart from those of another.
-        address=f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}",
-        describes="; ".join([caption["entry"]["title"], *dict.fromkeys(said)]),
-        is_wide=_width_pt(svg) > _PAGE_WIDE_PT,
+        picture=Markup(inline_svg(svg, name, describes)),
+        is_wide=facts["width_inches"] > _PAGE_WIDE_INCHES,
+        has_colour_scale=facts["has_colour_scale"],
     )
 
 
-def _width_pt(svg: str) -> float:
-    width = re.search(r'<svg[^>]*\bwidth="([0-9.]+)pt"', svg)
-    assert width is not None, "matplotlib gives a width in points"
-    return float(width[1])
+def _up_to_date(files: Files, name: str, caption: Mapping[str, Any], key: str) -> Any:
+    """A part of a caption that those of older versions lack."""
+    if key not in caption:
+        raise SimtError(
+            f"the caption of {name} is from an older version: draw it again with: "
+            f"snakemake --config study={files.study} --forcerun -- {name}"
+        )
+    return caption[key]
 
 
 def _table(files: Files, name: str) -> ShownTable:
     caption = files.json(files.paper / "tables" / f"{name}.json")
     return ShownTable(
-        **_head(caption),
+        **_head(caption, "tables", TABLE_FORMATS),
+        text=table_text(caption),
         signatures=_merged([caption["signatures"]]),
-        points=len(caption["points"]),
-        blocks=tuple(read_markdown(files.text(files.paper / "tables" / f"{name}.md"))),
+        blocks=_up_to_date(files, name, caption, "blocks"),
     )
 
 
-def _head(caption: Mapping[str, Any]) -> dict[str, Any]:
+def _head(caption: Mapping[str, Any], folder: str, formats: Iterable[str]) -> dict[str, Any]:
     name = caption["name"]
     number = paper_number(name)
     title = caption["entry"]["title"].removeprefix(f"{number}: ")
-    return {"name": name, "number": number, "title": title}
+    files = {_FORMATS[one]: f"{folder}/{name}.{one}" for one in (*formats, CAPTION_FORMAT)}
+    return {"name": name, "number": number, "title": title, "files": files}
 
 
 def paper_number(name: str) -> str:
@@ -124,32 +130,3 @@ def _merged(several: Iterable[Signatures]) -> Signatures:
         for score, ways in signatures.items():
             merged.setdefault(score, {}).update(dict.fromkeys(ways))
     return {score: list(ways) for score, ways in merged.items()}
-
-
-# --- tables in Markdown ---------------------------------------------------------------------------
-
-
-def read_markdown(text: str) -> list[Block]:
-    """The blocks of a table, as ``simt.paper.tabular`` writes them in Markdown."""
-    blocks: list[Block] = []
-    heading = ""
-    for part in text.strip().split("\n\n"):
-        if part.startswith("|"):
-            blocks.append(_block(heading, part))
-            heading = ""
-        elif part.startswith("<small>"):
-            note = part.removeprefix("<small>").removesuffix("</small>")
-            blocks[-1] = replace(blocks[-1], notes=(*blocks[-1].notes, note))
-        elif not part.startswith("**"):
-            heading = part.strip("*")
-    return blocks
-
-
-def _block(heading: str, lines: str) -> Block:
-    columns, rule, *rows = (_cells(line) for line in lines.splitlines())
-    return Block(heading, columns, tuple(cell.endswith(":") for cell in rule), tuple(rows))
-
-
-def _cells(line: str) -> tuple[str, ...]:
-    cells = re.split(r"(?<!\\)\|", line.strip())[1:-1]
-    return tuple(cell.strip().replace("\\|", "|") for cell in cells)

@@ -1,11 +1,10 @@
 """The files that a report is made from; what is missing is named with the command that makes it."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simt.errors import SimtError
+from simt.problems import parse_json, read_text
 from simt.runs import RESULTS
 
 
@@ -22,12 +21,7 @@ class Files:
 
     def text(self, path: Path) -> str:
         """The text of a file."""
-        try:
-            return path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            raise SimtError(
-                f"{path} is missing; make it with: snakemake --config study={self.study} -- {path}"
-            ) from None
+        return read_text(path, f"make it with: snakemake --config study={self.study} -- {path}")
 
     def json(self, path: Path) -> Any:
         """The values of a JSON file."""
@@ -38,7 +32,4 @@ class Files:
         return [self._parsed(line, path) for line in self.text(path).splitlines()]
 
     def _parsed(self, text: str, path: Path) -> Any:
-        try:
-            return json.loads(text)
-        except json.JSONDecodeError as error:
-            raise SimtError(f"{path} is not JSON ({error}): remove it and make it again") from None
+        return parse_json(text, path, "remove it and make it again")

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from simt.markers import settings_made_with
 from simt.paper.report.files import Files
 from simt.params import Study
-from simt.runs import SETTINGS_FILE, Run, study_runs
+from simt.products import HISTORY_FILE, RUN_FILE, SETTINGS_FILE
+from simt.runs import Run, study_runs
 
 
 @dataclass(frozen=True)
-class RunRecord:
+class FinishedRun:
     """A finished training."""
 
     run: Run
@@ -25,20 +27,20 @@ class RunRecord:
         return f"{self.run.method} {self.run.variant}{seed}"
 
 
-def read_runs(files: Files, study: Study) -> list[RunRecord]:
+def read_runs(files: Files, study: Study) -> list[FinishedRun]:
     """Every training of a study, in the order of params.yaml."""
     return [
-        RunRecord(
+        FinishedRun(
             run=run,
-            record=files.json(run.folder / "run.json"),
-            settings=files.json(run.folder / SETTINGS_FILE),
-            history=files.json_lines(run.folder / "history.jsonl"),
+            record=files.json(run.folder / RUN_FILE),
+            settings=settings_made_with(run.folder / SETTINGS_FILE),
+            history=files.json_lines(run.folder / HISTORY_FILE),
         )
         for run in study_runs(study)
     ]
 
 
-def what_made_them(runs: Sequence[RunRecord]) -> dict[str, list[str]]:
+def what_made_them(runs: Sequence[FinishedRun]) -> dict[str, list[str]]:
     """Commits, versions and devices, each with every value that some run has."""
     found: dict[str, dict[str, None]] = {}
     for one in runs:

@@ -1,0 +1,133 @@
+"""A trained system as a folder of its own: all that translating needs, and nothing that can run."""
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from safetensors.torch import save_file
+
+from simt.atomic import write_json
+from simt.corpus.bpe import open_vocabularies
+from simt.decoding import prepare_settings, settings_of_run
+from simt.errors import SimtError
+from simt.markers import FileMark
+from simt.methods import METHODS, Method, Model
+from simt.model_card import write_card
+from simt.params import Params
+from simt.products import MODEL_FILE
+from simt.runs import Run, corpus_folder
+from simt.session import Translator
+from simt.system_folder import (
+    MANIFEST_FILE,
+    SUBWORD_FILE,
+    SYSTEM_FILE,
+    WEIGHTS_FILE,
+    Manifest,
+    SystemSettings,
+    checked_manifest,
+    read_system,
+)
+from simt.training.model_file import read_exported, read_weights
+from simt.training.run import model_with
+from simt.translators import Chosen, System, choose, chosen_at, make_translator, study_systems
+
+_EMBEDDING = "target_embedding_VD"
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def export_named(params: Params, name: str, to: Path) -> None:
+    """Write the finished run that a person names as a folder."""
+    chosen = choose(name, None, study_systems(params, params.study))
+    export_run(params, Run.parse(chosen.system.name), to)
+
+
+def export_run(params: Params, run: Run, to: Path) -> None:
+    """Write a finished run as a folder; the manifest is its last file."""
+    if to.exists() and any(to.iterdir()):
+        raise SimtError(f"{to} is not empty: give a new folder, or delete this one first")
+    to.mkdir(parents=True, exist_ok=True)
+    settings = _system_settings(params, run)
+    bpe = corpus_folder(run.pair, "bpe")
+    weights = read_weights(run.folder / MODEL_FILE, open_vocabularies(bpe))
+    save_file({name: weight.contiguous() for name, weight in weights.items()}, to / WEIGHTS_FILE)
+    for path in sorted(bpe.iterdir()):
+        if SUBWORD_FILE.fullmatch(path.name):
+            shutil.copyfile(path, to / path.name)
+    write_json(to / SYSTEM_FILE, json.loads(settings.as_json()))
+    shutil.copymode(to / SYSTEM_FILE, to / WEIGHTS_FILE)  # safetensors lets nobody else read it
+    files = sorted(to.iterdir())
+    write_card(params, run, to)
+    manifest = Manifest(
+        format="simt-system",
+        version=1,
+        files={path.name: FileMark.of_file(path) for path in files},
+        shapes={name: tuple(weight.shape) for name, weight in weights.items()},
+    )
+    write_json(to / MANIFEST_FILE, manifest.model_dump(mode="json"))
+
+
+def _system_settings(params: Params, run: Run) -> SystemSettings:
+    entry = params.pairs[run.pair]
+    return SystemSettings(
+        name=str(run),
+        source=entry.source,
+        target=entry.target,
+        run=settings_of_run(run.folder),
+        text=prepare_settings(corpus_folder(run.pair)).text,
+        decoding=params.decoding,
+        knobs=params.knobs(run.pair, run.method, run.variant),
+    )
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def choose_system(
+    text: str, knob: str | None, systems_of_study: Callable[[], Sequence[System]]
+) -> Chosen:
+    """The system of an exported folder or of a run; without a study, folders can be chosen."""
+    return choose_folder(text, knob) or choose(text, knob, systems_of_study())
+
+
+def choose_folder(text: str, knob: str | None) -> Chosen | None:
+    """The system of an exported folder, as ``folder`` or ``folder@0.5``; None if there is none."""
+    for name, own_knob in ((text, ""), text.rpartition("@")[::2]):
+        if name and Path(name).is_dir():
+            return chosen_at(name, open_folder(Path(name)), own_knob or knob)
+    return None
+
+
+def open_folder(folder: Path) -> System:
+    """The system of a folder all of whose files are what the manifest says."""
+    manifest = checked_manifest(folder)
+    settings = read_system(folder)
+    if settings.run.method not in METHODS:
+        raise SimtError(
+            f"{folder / SYSTEM_FILE}: this simt has no method {settings.run.method!r}; "
+            "take the version that exported it"
+        )
+    languages = (settings.source, settings.target)
+
+    def opened() -> Translator:
+        parts = _model(folder, manifest, settings)
+        return make_translator(parts, languages, settings.text, folder, settings.decoding)
+
+    variant = Run.parse(settings.name).variant
+    return System(str(folder), settings.run.method, variant, languages, settings.knobs, opened)
+
+
+def _model(folder: Path, manifest: Manifest, settings: SystemSettings) -> tuple[Method, Model]:
+    path, weights = folder / WEIGHTS_FILE, read_exported(folder, manifest)
+    if _EMBEDDING not in weights:
+        raise SimtError(f"{path} has no weights {_EMBEDDING}")
+    rows = len(open_vocabularies(folder)[1])
+    expected = (rows, settings.run.model.width)
+    if tuple(weights[_EMBEDDING].shape) != expected:
+        raise SimtError(
+            f"{path}: {_EMBEDDING} is {tuple(weights[_EMBEDDING].shape)}, but vocabulary and "
+            f"settings ask for {expected}"
+        )
+    return model_with(weights, settings.run, folder)

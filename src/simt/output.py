@@ -1,0 +1,62 @@
+"""Where a command's words go: to the terminal or a log, and never in the way of its work."""
+
+import io
+import os
+import sys
+from pathlib import Path
+from typing import TextIO
+
+
+class _Lossy(io.FileIO):
+    """A file descriptor that takes every write; what cannot be written is lost."""
+
+    def write(self, data: object) -> int:
+        try:
+            return super().write(data) or 0  # type: ignore[arg-type]
+        except OSError:
+            return memoryview(data).nbytes  # type: ignore[arg-type]
+
+
+def let_messages_be_lost(is_output_the_product: bool) -> None:
+    """Have messages to people fail nothing: neither a result nor the command's exit code.
+
+    Standard output stays strict where it is what the command is for; what its encoding lacks, such
+    as a file's name that is not UTF-8, is written as an escape.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    sys.stderr = _lossy(2, sys.stderr)
+    if not is_output_the_product:
+        sys.stdout = _lossy(1, sys.stdout)
+
+
+def _lossy(descriptor: int, stream: TextIO) -> TextIO:
+    """Messages to ``descriptor``, written at once; ``stream`` itself where that is not its file."""
+    try:
+        if stream.fileno() != descriptor:  # a test reads along
+            return stream
+        raw = _Lossy(descriptor, "wb", closefd=False)
+    except (OSError, AttributeError):  # there is no such stream, or it is closed
+        return stream
+    buffer = io.BufferedWriter(raw)
+    return io.TextIOWrapper(
+        buffer, encoding="utf-8", errors="backslashreplace", line_buffering=True
+    )
+
+
+def log_to(path: Path) -> None:
+    """Send all that this process and those it starts say to the end of a file.
+
+    At the level of the system, so that the last words of a crash are there, too. Where the file
+    cannot be opened, everything stays as it was: a log must not be able to fail a job.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    except OSError as error:
+        print(f"simt: no log in {path}: {error.strerror}", file=sys.stderr)
+        return
+    sys.stdout.flush()
+    for descriptor in (1, 2):
+        os.dup2(log, descriptor)
+    os.close(log)

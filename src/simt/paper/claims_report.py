@@ -1,0 +1,170 @@
+"""The verdict on each claim of the paper: the file claims.json, and the same for readers.
+
+``results/paper/{study}/claims.json`` is one object::
+
+    {"study": "toy", "fidelity": "default", "seeds": 1,
+     "intervals": "[ , ] is the interval that decides: …",
+     "claims": [{"claim": "bi-above-baselines", "sentence": "SM²-Bi is above …",
+                 "where": "Figure 3, Tables 5-7", "how": "BLEU at equal lagging …",
+                 "verdict": "holds", "wording": "holds in this training",
+                 "reason": "24 of 24 intervals within the expected range",
+                 "results": [{"what": "toy-deen: BLEU of SM²-Bi - wait-k at AL 3", "value": 1.2,
+                              "low": 0.7, "high": 1.7, "expected": "above 0", "supports": "yes",
+                              "why": "all of the interval is in this range", "to_decide": "",
+                              "paper": null}]}]}
+
+The first of the ``results`` is the one that decides: the one that supports the claim least.
+``supports`` is "yes", "no" or "undecided", and ``to_decide`` then says how much more data would
+decide (see ``simt.paper.power``).
+``low`` and ``high`` are the ends of the interval that decides: ``intervals`` says what it is.
+``paper`` is the number that the paper itself prints for the same thing. Without any result, the
+verdict is always "not enough data".
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from textwrap import fill
+from typing import Any, Literal
+
+from simt.atomic import atomic_file, write_json
+from simt.scoring.significance import SEEDS_OF_A_METHOD
+
+Outcome = Literal["holds", "does not hold", "not enough data"]
+Support = Literal["yes", "no", "undecided"]
+_WIDTH = 100  # of text for a terminal
+
+
+@dataclass(frozen=True)
+class Result:
+    """One number about a claim, the interval that decides, and whether it supports the claim."""
+
+    what: str
+    value: float
+    low: float
+    high: float
+    expected: str
+    supports: Support
+    why: str
+    to_decide: str = ""  # how much more data would
+    paper: float | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim of the paper, how it was measured, the results, and whether it holds."""
+
+    claim: str  # its short name
+    sentence: str
+    where: str  # in the paper
+    how: str  # it was measured
+    verdict: Outcome
+    wording: str  # of the verdict, with how far it goes
+    reason: str
+    results: tuple[Result, ...] = ()
+
+    def __post_init__(self) -> None:
+        assert self.results or self.verdict == "not enough data", self.claim
+
+
+@dataclass(frozen=True)
+class ClaimsReport:
+    """Every claim's verdict in one study."""
+
+    study: str
+    fidelity: str
+    seeds: int
+    intervals: str  # what they are, and how they decide
+    claims: tuple[Verdict, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values for claims.json."""
+        return asdict(self)
+
+
+def write_claims(report: ClaimsReport, folder: Path) -> None:
+    """Write claims.json and claims.md."""
+    write_json(folder / "claims.json", report.as_json())
+    with atomic_file(folder / "claims.md") as stream:
+        stream.write(as_markdown(report))
+
+
+# --- for readers --------------------------------------------------------------------------------
+
+
+def as_text(report: ClaimsReport) -> str:
+    """All verdicts for a terminal."""
+    parts = [headline(report), _wrapped(report.intervals, indent=0)]
+    parts += ["\n".join(_lines(one)) for one in report.claims]
+    return "\n\n".join(parts) + "\n"
+
+
+def _lines(one: Verdict) -> Iterator[str]:
+    """A claim for a terminal: the verdict and why, the number that decides, and how measured."""
+    verdict = one.wording.replace(one.verdict, one.verdict.upper())
+    yield _wrapped(f"{verdict}: {one.sentence} ({one.where})", indent=0, then=2)
+    yield _wrapped(one.reason, indent=2)
+    for result in one.results[:1]:
+        yield _wrapped(result.what, indent=4)
+        yield _wrapped(result_text(result), indent=4)
+        if result.to_decide:
+            yield _wrapped(f"would decide: {result.to_decide}", indent=4)
+    if one.results:
+        yield _wrapped(f"measured: {one.how}", indent=4)
+
+
+def _wrapped(text: str, indent: int, then: int | None = None) -> str:
+    later = " " * (indent if then is None else then)
+    return fill(text, _WIDTH, initial_indent=" " * indent, subsequent_indent=later)
+
+
+def as_markdown(report: ClaimsReport) -> str:
+    """All verdicts as a table, and below it how each claim was measured."""
+    rows = [
+        "| Verdict | Claim | Where | Because | Number that decides | Expected, found, why |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for one in report.claims:
+        what, found = "–", "–"
+        for result in one.results[:1]:
+            what, found = result.what, result_text(result)
+            found += f"; would decide: {result.to_decide}" if result.to_decide else ""
+        cells = (one.wording, one.sentence, one.where, one.reason, what, found)
+        rows.append(f"| {' | '.join(cells)} |")
+    measured = [f"- `{one.claim}`: {one.how}" for one in report.claims]
+    return "\n".join([headline(report), "", report.intervals, "", *rows, "", *measured]) + "\n"
+
+
+def result_text(result: Result) -> str:
+    """What was expected, what was found within which interval, and what follows."""
+    text = (
+        f"expected {result.expected}, found {result.value:+.2f} "
+        f"[{result.low:+.2f}, {result.high:+.2f}]: {result.why}"
+    )
+    return text if result.paper is None else f"{text} (paper: {result.paper:+.2f})"
+
+
+def wording(outcome: Outcome, seeds: int) -> str:
+    """A verdict in words: one or two trainings say nothing about a method."""
+    if outcome == "not enough data" or seeds >= SEEDS_OF_A_METHOD:
+        return outcome
+    return f"{outcome} in {'this training' if seeds == 1 else 'these two trainings'}"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: ``1 seed``, ``2,000 sentences``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def headline(report: ClaimsReport) -> str:
+    """How many claims hold, and how many do not; a verdict about trainings is counted as such."""
+    counts = Counter((one.verdict, one.wording) for one in report.claims)
+    order: Sequence[Outcome] = ("holds", "does not hold", "not enough data")
+    said = []
+    for outcome in order:
+        of_outcome = {words: number for (one, words), number in counts.items() if one == outcome}
+        of_outcome = of_outcome or {wording(outcome, report.seeds): 0}
+        said += [f"{words} {number}" for words, number in of_outcome.items()]
+    seeds = counted(report.seeds, "seed")
+    return f"Claims of the paper in study {report.study} ({seeds}): {', '.join(said)}"

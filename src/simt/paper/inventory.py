@@ -1,0 +1,151 @@
+"""The runs of a study that there are, as a table for a person: how far each is, and how good."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from simt.check import Inspection
+from simt.errors import SimtError
+from simt.paper.curves import CurvePoint, metrics, study_curves
+from simt.params import Params
+from simt.problems import did_you_mean
+from simt.record import RunRecord, read_record
+from simt.runs import Run, study_runs
+from simt.steps import Steps
+from simt.systems import label_of, system_key
+
+SHOWN_LATENCIES = (3, 5, 7)
+_HEAD = (
+    "run", "system", "state", "updates", "loss", "AL", "BLEU",
+    *(f"at {latency}" for latency in SHOWN_LATENCIES), "full",
+)  # fmt: skip
+_TEXTS = 3  # columns of text; numbers are set to the right
+_LEGEND = (
+    "loss is that of the validation. BLEU is of the test set, from the lowest AL to the highest;",
+    f"at {', '.join(map(str, SHOWN_LATENCIES))}: where the curve crosses that AL; full: with the "
+    "whole source read first.",
+)
+
+
+class Found(NamedTuple):
+    """A run that has been begun, what is known of it, and its points on the test set."""
+
+    record: RunRecord
+    is_stale: bool
+    curve: Sequence[CurvePoint]
+
+    @property
+    def run(self) -> Run:
+        """Which one it is."""
+        return self.record.run
+
+
+def describe_runs(
+    params: Params, study_name: str, pattern: str | None, results: Path, now: float
+) -> str:
+    """A line for each run of a study that has been begun, in the order of the figures.
+
+    ``pattern`` is a part of a run's name, in which * stands for anything.
+    """
+    wanted = _matching(study_runs(params.studies[study_name]), pattern, study_name)
+    found = list(_found(params, study_name, wanted, results, now))
+    finished = sum(one.record.state == "finished" for one in found)
+    scored = sum(bool(one.curve) for one in found)
+    head = f"Study {study_name}: {finished} of {len(wanted)} runs finished, {scored} scored on test"
+    if not found:
+        start = f"snakemake --profile workflow/profiles/local --config study={study_name}"
+        return (
+            f"{head}\n\nNothing is there yet. `simt plan` says what is to do; to do it:\n  {start}"
+        )
+    has_seeds = len(params.studies[study_name].seeds) > 1
+    tables = [
+        f"{pair}\n{_table([_cells(one, has_seeds) for one in some])}"
+        for pair, some in groupby(found, key=lambda one: one.run.pair)
+    ]
+    absent = {str(run) for run in wanted} - {str(one.run) for one in found}
+    to_come = [f"{len(absent)} not begun: simt plan lists them."] if absent else []
+    return "\n\n".join([head, *tables, "\n".join([*to_come, *_LEGEND])])
+
+
+def _matching(runs: Sequence[Run], pattern: str | None, study_name: str) -> list[Run]:
+    wanted = [run for run in runs if fnmatchcase(str(run), f"*{pattern or ''}*")]
+    if not wanted:
+        names = dict.fromkeys(
+            name for run in runs for name in (run.pair, run.method, f"{run.method}/{run.variant}")
+        )
+        raise SimtError(
+            f"study {study_name} has no run {pattern!r}{did_you_mean(pattern or '', names)}; "
+            f"a part of a name is enough, such as {runs[-1].method} or '{runs[-1].method}/b*'"
+        )
+    return wanted
+
+
+def _found(
+    params: Params, study_name: str, runs: Sequence[Run], results: Path, now: float
+) -> Iterator[Found]:
+    look = Inspection()
+    steps = Steps(params, study_name).runs()
+    stale = {step.name for step in steps if look.status(step).state not in ("done", "to do")}
+    curves: Mapping[str, list[CurvePoint]] = {
+        f"{pair}/{run}/seed{seed}": list(points)
+        for (pair, run, seed), points in groupby(
+            study_curves(params, study_name, results), key=lambda point: point[:3]
+        )
+    }
+    for run in runs:
+        record = read_record(params, run, now, is_over=False)
+        if record is not None:
+            yield Found(record, str(run) in stale, curves.get(str(run), []))
+
+
+def _cells(found: Found, has_seeds: bool) -> tuple[str, ...]:
+    """A line of the table; one seed of one goes without saying."""
+    run, record, curve = found.run, found.record, found.curve
+    state = "stale" if found.is_stale else record.state
+    updates, loss = _progress(record)
+    simultaneous = [point for point in curve if point.knob != "full"]
+    values = metrics(curve)
+    return (
+        f"{run.method}/{run.variant}" + (f"/seed{run.seed}" if has_seeds else ""),
+        label_of(system_key(run.method, run.variant)),
+        state,
+        str(updates),
+        _shown(loss, 3),
+        _span([point.al for point in simultaneous]),
+        _span([point.bleu for point in simultaneous]),
+        *(_shown(values.get(f"bleu_at_al_{latency}")) for latency in SHOWN_LATENCIES),
+        _shown(values.get("bleu_full_source")),
+    )
+
+
+def _progress(record: RunRecord) -> tuple[int, float | None]:
+    """Updates done, and the newest loss of the validation."""
+    if record.facts:
+        return record.facts["updates"], record.facts["validation"]["loss"]
+    rows = record.rows()
+    losses = [values["valid/loss"] for _, _, values in rows if "valid/loss" in values]
+    return max((step for step, _, _ in rows), default=0), losses[-1] if losses else None
+
+
+def _span(values: Sequence[float]) -> str:
+    """The first and the last of some numbers, or the only one."""
+    ends = [
+        f"{value:.1f}" for value in (values[:1] if len(values) < 2 else (values[0], values[-1]))
+    ]
+    return " to ".join(ends)
+
+
+def _shown(value: float | None, digits: int = 1) -> str:
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> str:
+    widths = [max(map(len, column)) for column in zip(_HEAD, *rows, strict=True)]
+    lines = []
+    for row in (_HEAD, *rows):
+        texts = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)][:_TEXTS]
+        numbers = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)][_TEXTS:]
+        lines.append(f"  {'  '.join([*texts, *numbers])}".rstrip())
+    return "\n".join(lines)

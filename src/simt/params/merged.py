@@ -1,0 +1,100 @@
+"""What only shows when the layers are put together, for every run of every study."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from simt.errors import SimtError
+from simt.params.layers import Layers
+from simt.params.schema import Study
+from simt.problems import Problems
+from simt.settings import METHOD_SETTINGS, TrainingSettings
+from simt.system_folder import names_folder, read_manifest, read_system
+
+
+def check_merged(layers: Layers, studies: Mapping[str, Study], problems: Problems) -> None:
+    """Note what is wrong with the settings of any run."""
+    for study_name, study in studies.items():
+        for pair, methods in study.runs.items():
+            for method, variants in methods.items():
+                if pair not in layers.pairs or method not in layers.methods:
+                    continue  # told where it is
+                if not problems.are_at("training"):  # else told again for every pair
+                    training = layers.common_training(pair, method)
+                    problems.check_whole(TrainingSettings, training, f"pairs.{pair}.training")
+                path = f"studies.{study_name}.runs.{pair}.{method}"
+                for variant in variants:
+                    if variant in layers.methods[method].variants:
+                        _check_run(layers, study, problems, path, (pair, method, variant))
+
+
+def _check_run(
+    layers: Layers, study: Study, problems: Problems, path: str, run: tuple[str, str, str]
+) -> None:
+    """A run has complete settings, a model size, knobs, and a start that the study trains."""
+    pair, method, variant = run
+    place = f"methods.{method}.variants.{variant}"
+    size = layers.methods[method].variants[variant].size
+    if size not in layers.pairs[pair].sizes:
+        problems.add(f"pairs.{pair}.sizes", f"has no size {size}, which {place} asks for")
+    if not problems.are_at(f"methods.{method}.settings"):  # else told again for every variant
+        problems.check_whole(METHOD_SETTINGS[method], layers.method_settings(*run), place)
+    if not layers.knobs(*run):
+        problems.add(f"{place}.knobs", f"no knob value, and none at methods.{method}.knobs")
+    _check_start(layers, study, problems, path, run)
+
+
+def _check_start(
+    layers: Layers, study: Study, problems: Problems, path: str, run: tuple[str, str, str]
+) -> None:
+    """The run to start from, if any, is trained in the same study and has the same shape."""
+    pair, method, variant = run
+    recipe = layers.methods[method].variants[variant]
+    start = recipe.start_from
+    if start is not None and names_folder(start):
+        _check_start_folder(layers, problems, run, Path(start))
+    base_method, _, base_variant = (start or "").partition("/")
+    if base_method not in layers.methods:
+        return
+    base = layers.methods[base_method].variants.get(base_variant)
+    if base is None:
+        return
+    place = f"methods.{method}.variants.{variant}.start_from"
+    sizes = layers.pairs[pair].sizes
+    theirs = layers.method_settings(pair, base_method, base_variant).get("encoder")
+    ours = layers.method_settings(*run).get("encoder")
+    if base_variant not in study.runs[pair].get(base_method, ()):
+        problems.add(
+            path, f"{variant} starts from {start}, which is not run here; add {base_variant} to "
+            f"{path.rsplit('.', 1)[0]}.{base_method}",
+        )  # fmt: skip
+    elif len(study.seeds_of(base_method, base_variant)) < len(study.seeds_of(method, variant)):
+        problems.add(
+            path, f"{variant} starts from {start}, which is trained with the first seed only; "
+            f"add {variant} to first_seed_only.{method}",
+        )  # fmt: skip
+    elif base.start_from is not None:
+        problems.add(place, f"{start} itself starts from another run; start from an original one")
+    elif sizes.get(base.size) != sizes.get(recipe.size):
+        problems.add(
+            place, f"{start} is of size {base.size}, this of {recipe.size}; make their sizes equal"
+        )  # fmt: skip
+    elif theirs != ours and not any(
+        problems.are_at(f"methods.{one}.settings") for one in (method, base_method)
+    ):
+        problems.add(place, f"{start} has a {theirs} encoder, this a {ours} one; make them equal")
+
+
+def _check_start_folder(
+    layers: Layers, problems: Problems, run: tuple[str, str, str], folder: Path
+) -> None:
+    """The exported folder to start from is there and has the same kind of encoder."""
+    place = "methods.{1}.variants.{2}.start_from".format(*run)
+    try:
+        read_manifest(folder)
+        theirs = read_system(folder).run.method_settings.get("encoder")
+    except SimtError as error:
+        problems.add(place, str(error))
+        return
+    ours = layers.method_settings(*run).get("encoder")
+    if theirs != ours:
+        problems.add(place, f"{folder} has a {theirs} encoder, this a {ours} one; make them equal")

@@ -1,0 +1,430 @@
+"""Every step of a study: its folder, its settings, the files it writes and those it reads.
+
+Rules, `simt plan` and `simt check` all ask here.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shlex import quote
+from typing import Literal, NamedTuple, cast
+
+from simt.markers import Source, chosen, vouching
+from simt.pairs import BpeSettings, FetchSettings, PrepareSettings
+from simt.params import Drawing, Params, StudyExcerpt, excerpt
+from simt.products import (
+    CAPTION_FORMAT,
+    CLAIMS,
+    CONFIDENCE_FILE,
+    CURVES,
+    FIGURE_FORMATS,
+    GRID_FILE,
+    HISTORY_FILE,
+    INSTANCES_FILE,
+    ORACLE_FILE,
+    RUN_FILE,
+    SCORES_FILE,
+    SENTENCES_FILE,
+    SETTINGS_FILE,
+    STATES_FILE,
+    STATS_FILE,
+    SUMS_FILE,
+    TABLE_FORMATS,
+    VIEWED,
+    Patterns,
+    Product,
+    decoded,
+    drawn,
+    encoded,
+    estimated,
+    fetched,
+    prepared,
+    scored,
+    trained,
+    written,
+)
+from simt.runs import (
+    COMPARISON,
+    CORPUS_FOLDERS,
+    RESULTS,
+    CorpusStep,
+    Kind,
+    Point,
+    Run,
+    corpus_folder,
+    corpus_settings,
+    decoded_points,
+    drawing_points,
+    estimator_folder,
+    has_estimator,
+    paper_folder,
+    point_settings,
+    run_settings,
+    scoring_settings,
+    shown_points,
+    start_folder,
+    start_run,
+    study_drawings,
+    study_points,
+    study_runs,
+    viewed_points,
+)
+from simt.settings import Settings
+from simt.system_folder import folder_files
+
+Stage = Literal["corpora", "runs", "points", "paper"]
+STAGES: tuple[Stage, ...] = ("corpora", "runs", "points", "paper")
+OF_SENTENCES = ("fig06-prohibition", "alg01-decision-rule")  # they show how one was decoded
+OF_SIZES = ("tab04-settings",)  # it shows every size of model that the study trains
+FORMATS: dict[Kind, tuple[str, ...]] = {"figures": FIGURE_FORMATS, "tables": TABLE_FORMATS}
+
+
+class Read(NamedTuple):
+    """The files that a step reads of another, which is a ``part`` of it."""
+
+    part: str
+    step: "Step"
+    patterns: Patterns
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command: what it writes into a folder, with which settings, and from what."""
+
+    stage: Stage
+    name: str
+    folder: Path
+    settings: Settings
+    product: Product
+    reads: tuple[Read, ...] = ()
+    given: tuple[str, ...] = ()  # what it reads that no step has made
+
+    @property
+    def marker(self) -> Path:
+        """The file that is there only when all others are."""
+        return self.folder / self.product.marker
+
+    @property
+    def outputs(self) -> list[str]:
+        """What its rule declares; as text, since there are thousands, and Snakemake wants that."""
+        return [f"{self.folder}/{name}" for name in self.product.outputs]
+
+    @property
+    def inputs(self) -> list[str]:
+        """What its rule declares to read."""
+        made = dict.fromkeys(path for read in self.reads for path in _paths(read))
+        return [*made, *self.given]
+
+    def made_in(self, folder: Path) -> AbstractContextManager[None]:
+        """The step itself as a block, which writes into a folder."""
+        sources = [Source(read.part, read.step.marker, read.patterns) for read in self.reads]
+        return vouching(folder, self.product.marker, self.settings, self.product.vouched, sources)
+
+
+def _paths(read: Read) -> list[str]:
+    """The files that are read; the marker for those that Snakemake is not told of."""
+    product = read.step.product
+    names = chosen(product.outputs, read.patterns) or [product.marker]
+    return [f"{read.step.folder}/{name}" for name in names]
+
+
+def outputs_of(steps: Iterable[Step]) -> list[str]:
+    """Every file that some steps write."""
+    return [path for step in steps for path in step.outputs]
+
+
+def of_wildcards(pattern: str) -> str:
+    """A pattern of paths as the text of a rule's command has it."""
+    return pattern.replace("{", "{wildcards.")
+
+
+def of_params(pattern: str) -> str:
+    """The same for a rule without wildcards, whose names are among its params."""
+    return pattern.replace("{", "{params.")
+
+
+class Steps:
+    """The steps of a study, each made once: many lean on the same corpus."""
+
+    def __init__(self, params: Params, study_name: str) -> None:
+        self._params = params
+        self._name = study_name
+        self._study = params.studies[study_name]
+        self._paper = paper_folder(study_name)
+        self._made: dict[Path, Step] = {}
+
+    def all(self) -> list[Step]:
+        """Every step, each after those that it reads from."""
+        return [*self.corpora(), *self.runs(), *self.points(), *self.paper()]
+
+    def corpora(self) -> list[Step]:
+        """From address to ids, and the estimators."""
+        pairs = list(self._study.runs)
+        of_pairs = [self.corpus(pair, step) for pair in pairs for step in CORPUS_FOLDERS]
+        return of_pairs + [self.estimator(one) for one in pairs if has_estimator(self._params, one)]
+
+    def runs(self) -> list[Step]:
+        """All trainings, those that start from another one last."""
+        runs = study_runs(self._study)
+        return [
+            self.run(run)
+            for run in sorted(runs, key=lambda run: start_run(self._params, run) is not None)
+        ]
+
+    def points(self) -> list[Step]:
+        """Decodings, each with its scores; then the states of the policy viewer."""
+        steps = []
+        for point in study_points(self._params, self._study):
+            steps.append(self.decoding(point))
+            if point.split != "valid":  # where there is nothing to score
+                steps.append(self.scoring(point))
+        return steps + [self.states(one) for one in viewed_points(self._params, self._study)]
+
+    def paper(self) -> list[Step]:
+        """Figures, tables, and what else is read by people."""
+        return [*self.drawings("figures"), *self.drawings("tables"),
+                self.curves(), self.claims(), self.report()]  # fmt: skip
+
+    # --- corpora --------------------------------------------------------------------------------
+
+    def corpus(self, pair: str, step: CorpusStep) -> Step:
+        """A step on the way from address to ids."""
+        return self._once(corpus_folder(pair, step), lambda: self._corpus(pair, step))
+
+    def _corpus(self, pair: str, step: CorpusStep) -> Step:
+        settings = corpus_settings(self._params, pair, step)
+        name, folder = f"{pair} {step}", corpus_folder(pair, step)
+        if step == "fetch":
+            return Step("corpora", name, folder, settings, fetched(cast(FetchSettings, settings)))
+        if step == "prepare":
+            product = prepared(cast(PrepareSettings, settings))
+            return _step("corpora", name, folder, settings, product,
+                         {"raw": self.corpus(pair, "fetch")})  # fmt: skip
+        product = encoded(cast(BpeSettings, settings), self._text_settings(pair))
+        return _step("corpora", name, folder, settings, product, {"text": self._text(pair)})
+
+    def _text(self, pair: str) -> Step:
+        return self.corpus(pair, "prepare")
+
+    def _text_settings(self, pair: str) -> PrepareSettings:
+        return cast(PrepareSettings, self._text(pair).settings)
+
+    def estimator(self, pair: str) -> Step:
+        """A pair's own quality estimator."""
+        folder = estimator_folder(pair)
+        return self._once(
+            folder,
+            lambda: _step(
+                "corpora", f"{pair} estimator", folder, self._params.scoring.estimator,
+                estimated(self._text_settings(pair)),
+                {"raw": self.corpus(pair, "fetch"), "text": self._text(pair)},
+            ),
+        )  # fmt: skip
+
+    # --- runs and points ------------------------------------------------------------------------
+
+    def run(self, run: Run) -> Step:
+        """A training."""
+        return self._once(run.folder, lambda: self._run(run))
+
+    def _run(self, run: Run) -> Step:
+        start = start_run(self._params, run)
+        parts = {"bpe": self.corpus(run.pair, "bpe")}
+        if start is not None:
+            parts["start"] = self.run(start)
+        settings, folder = run_settings(self._params, run), start_folder(self._params, run)
+        step = _step("runs", str(run), run.folder, settings, trained(settings), parts)
+        return step if folder is None else replace(step, given=folder_files(folder))
+
+    def start_option(self, run: Run) -> str:
+        """How the command of a training names what it starts from, if it does."""
+        start = start_run(self._params, run)
+        folder = start_folder(self._params, run) if start is None else start.folder
+        return "" if folder is None else f"--start {quote(str(folder))}"
+
+    def decoding(self, point: Point) -> Step:
+        """A run decoded on a split; on valid, the confidences of every state."""
+        return self._once(
+            point.folder,
+            lambda: _step(
+                "points", str(point), point.folder, point_settings(self._params, point),
+                decoded(point.split), self._parts(point),
+            ),
+        )  # fmt: skip
+
+    def states(self, point: Point) -> Step:
+        """The confidence of every state of the policy viewer's sentences."""
+        choice = self._params.paper.policy_viewer.choice
+        return self._once(
+            point.folder / VIEWED.marker,
+            lambda: _step(
+                "points", f"{point} states", point.folder, choice, VIEWED, self._parts(point)
+            ),
+        )
+
+    def _parts(self, point: Point) -> dict[str, Step]:
+        pair = point.run.pair
+        return {
+            "run": self.run(point.run), "bpe": self.corpus(pair, "bpe"), "text": self._text(pair)
+        }  # fmt: skip
+
+    def scoring(self, point: Point) -> Step:
+        """The scores of what was decoded."""
+        product = scored(point.split)
+        return self._once(point.folder / product.marker, lambda: self._scoring(point, product))
+
+    def _scoring(self, point: Point, product: Product) -> Step:
+        settings, pair = scoring_settings(self._params, point), point.run.pair
+        parts = {"point": self.decoding(point), "text": self._text(pair)}
+        if settings.comet and has_estimator(self._params, pair):
+            parts["estimator"] = self.estimator(pair)
+        return _step("points", f"{point} scores", point.folder, settings, product, parts)
+
+    # --- paper ----------------------------------------------------------------------------------
+
+    def models_option(self, point: Point) -> str:
+        """How the command of scoring names the pair's own estimator, where it is needed."""
+        is_needed = any(read.part == "estimator" for read in self.scoring(point).reads)
+        return f"--models {estimator_folder(point.run.pair)}" if is_needed else ""
+
+    def drawings(self, kind: Kind) -> list[Step]:
+        """The figures, or the tables, for which the study has something to show."""
+        return [self.drawing(kind, one) for one in study_drawings(self._params, self._study, kind)]
+
+    def drawing(self, kind: Kind, name: str) -> Step:
+        """A figure or table: the numbers of its points, and of their runs."""
+        product, folder = drawn(name, FORMATS[kind]), self._paper / kind
+        return self._once(folder / product.marker, lambda: self._drawing(kind, name, product))
+
+    def _drawing(self, kind: Kind, name: str, product: Product) -> Step:
+        drawing: Drawing = getattr(self._params.paper, kind)[name]
+        settings = self._excerpt_of(kind, name, drawing)
+        points = shown_points(self._params, self._study, drawing)
+        reads = [read for point in points for read in self._numbers(point)]
+        if name in OF_SENTENCES:
+            reads += [(self.decoding(point), (INSTANCES_FILE,)) for point in points]
+        if drawing.pairs == "scale":
+            reads += [(self._text(point.run.pair), ("stats.json",)) for point in points]
+        return _of_paper(name, self._paper / kind, settings, product, reads)
+
+    def _excerpt_of(self, kind: Kind, name: str, drawing: Drawing) -> StudyExcerpt:
+        """What a figure or table is made with: the variants that it shows, and its own entry."""
+        points = [
+            *drawing_points(self._study, drawing),
+            *shown_points(self._params, self._study, drawing),
+        ]
+        variants: dict[str, set[str]] = {}
+        for point in points:
+            variants.setdefault(point.run.method, set()).add(point.run.variant)
+        tables = {table: self._params.paper.tables[table] for table in drawing.also}
+        entries: dict[str, dict[str, Drawing]] = {"figures": {}, "tables": tables}
+        entries[kind][name] = drawing
+        paper = self._params.paper.model_copy(update=entries)
+        listed = self._variants() if name in OF_SIZES else None
+        return excerpt(self._params, self._name, variants, paper, listed)
+
+    def _excerpt(self) -> StudyExcerpt:
+        """What all else of the paper is made with: the whole study."""
+        return excerpt(self._params, self._name, self._variants(), self._params.paper)
+
+    def _variants(self) -> dict[str, set[str]]:
+        """All that the study trains."""
+        variants: dict[str, set[str]] = {}
+        for run in study_runs(self._study):
+            variants.setdefault(run.method, set()).add(run.variant)
+        return variants
+
+    def _numbers(self, point: Point) -> Iterator[tuple[Step, Patterns]]:
+        """The files with the numbers of a point."""
+        yield self.run(point.run), (RUN_FILE,)
+        if point.split == "valid":
+            yield self.decoding(point), (CONFIDENCE_FILE, GRID_FILE)
+            return
+        yield self.scoring(point), (SCORES_FILE,)
+        if point.split == "aligned":
+            yield self._text(point.run.pair), (ORACLE_FILE,)
+
+    def curves(self) -> Step:
+        """Quality against latency on the test sets."""
+        return self._once(self._paper / CURVES.marker, self._curves)
+
+    def _curves(self) -> Step:
+        points = [one for one in study_points(self._params, self._study) if one.split == "test"]
+        reads = [read for point in points for read in self._numbers(point)]
+        return _of_paper("curves", self._paper, self._excerpt(), CURVES, reads)
+
+    def claims(self) -> Step:
+        """What the sentences of all points say about each claim."""
+        return self._once(
+            self._paper / CLAIMS.marker,
+            lambda: _of_paper("claims", self._paper, self._excerpt(), CLAIMS, self._sentences()),
+        )
+
+    def _sentences(self) -> list[tuple[Step, Patterns]]:
+        """What claims are measured on: the statistics of sentences."""
+        return [
+            (self.decoding(point), (SUMS_FILE,))
+            if point.split == "valid"
+            else (self.scoring(point), (SENTENCES_FILE,))
+            for point in study_points(self._params, self._study)
+        ]
+
+    def report(self, file: str = "report.html") -> Step:
+        """The page of the study."""
+        viewer = self._params.paper.policy_viewer
+        shown = (f"*.{CAPTION_FORMAT}", "*.svg")
+        reads: list[tuple[Step, Patterns]] = [
+            *((run, (RUN_FILE, HISTORY_FILE, SETTINGS_FILE)) for run in self.runs()),
+            *((step, shown) for kind in FORMATS for step in self.drawings(kind)),
+            (self.claims(), ("claims.json",)),
+            (self.curves(), ("curves.csv",)),
+            *((self.corpus(pair, "bpe"), (STATS_FILE,)) for pair in self._study.runs),
+        ]
+        main_figure = self._params.paper.figures[COMPARISON]  # the first thing that the page says
+        for point in decoded_points(self._params, self._study, main_figure):
+            reads += self._numbers(point)
+        for point in decoded_points(self._params, self._study, viewer):
+            reads += [(self._text(point.run.pair), ("aligned.*",)), *self._numbers(point)]
+            reads.append((self.decoding(point), (INSTANCES_FILE,)))
+        for point in viewed_points(self._params, self._study):
+            reads.append((self.states(point), (STATES_FILE,)))
+        return _of_paper("report", self._paper, self._excerpt(), written(file), reads)
+
+    def _once(self, key: Path, make: Callable[[], Step]) -> Step:
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+
+def _step(
+    stage: Stage,
+    name: str,
+    folder: Path,
+    settings: Settings,
+    product: Product,
+    parts: Mapping[str, Step],
+) -> Step:
+    """A step that reads of each part what its product says."""
+    reads = tuple(
+        Read(part, parts[part], patterns)
+        for part, patterns in product.reads.items()
+        if part in parts
+    )
+    return Step(stage, name, folder, settings, product, reads)
+
+
+def _of_paper(
+    name: str,
+    folder: Path,
+    settings: Settings,
+    product: Product,
+    reads: list[tuple[Step, Patterns]],
+) -> Step:
+    """A step that reads of many others; each goes by its folder, and is named once."""
+    named = {(step.marker, patterns): (step, patterns) for step, patterns in reads}
+    parts = tuple(
+        Read(str(step.folder.relative_to(RESULTS)), step, patterns)
+        for step, patterns in named.values()
+    )
+    return Step("paper", name, folder, settings, product, parts)

@@ -1,0 +1,94 @@
+"""A training as its command runs it: one process at a time a run, and one for each device."""
+
+import json
+import os
+import shutil
+import sys
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from simt.gpus import take_gpus, use_threads
+from simt.markers import settings_of
+from simt.outcomes import training_done
+from simt.problems import parse_argument
+from simt.products import SETTINGS_FILE, trained
+from simt.settings import RunSettings
+from simt.signals import ASKS_FOR_RETRY, ignore_stops
+from simt.training.devices import Devices
+from simt.training.lock import only_one
+from simt.training.loop import TrainingStopped
+from simt.training.run import train_run
+
+_ALONE = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}  # torchrun's, without torchrun
+_LAUNCHER = "SIMT_LAUNCHER"  # the process that has started this one for a device
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a training is given; ``settings`` are JSON, and ``threads`` are for all devices."""
+
+    settings: str
+    corpus: Path
+    start: Path | None
+    to: Path
+    threads: int
+    devices: int
+    checkpoint_minutes: float
+
+    @property
+    def work(self) -> Path:
+        """Where it keeps what it can resume from, and its lock."""
+        return self.to / "work"
+
+
+def train_job(job: Job) -> str | None:
+    """Train a run, unless another process has; says what came of it."""
+    if _LAUNCHER in os.environ:  # this is one of several processes
+        from simt.training.launch import die_with  # here: torch's launcher takes long to import
+
+        die_with(int(os.environ[_LAUNCHER]))
+        _train_here(job)
+        return None
+    with only_one(job.work / "lock") as has_waited:
+        if has_waited and settings_of(job.to / SETTINGS_FILE) == json.loads(job.settings):
+            print("simt: the other process has trained this run", file=sys.stderr)
+            shutil.rmtree(job.work)
+            return training_done(job.to)
+        take_gpus(job.devices)  # not before: who waits for the lock needs none
+        if job.devices > 1:
+            _train_on_devices(job)
+        else:
+            _train_here(job)
+    return training_done(job.to)
+
+
+def _train_here(job: Job) -> None:
+    """Train in this process, which may be one of several."""
+    use_threads(max(1, job.threads // job.devices))
+    settings = parse_argument(RunSettings, job.settings)
+    of_torchrun = (int(os.environ.get(key, value)) for key, value in _ALONE.items())
+    devices = Devices.connect(*of_torchrun)
+    parts = {"bpe": job.corpus} | ({"start": job.start} if job.start else {})
+    product = trained(settings)
+    step = product.made_in(job.to, settings, parts) if devices.is_first else nullcontext()
+    try:
+        with step:
+            train_run(settings, job.corpus, job.start, job.to, devices, job.checkpoint_minutes)
+            ignore_stops()  # what is left takes a moment; stopped half-way it would cost the whole
+    except TrainingStopped as stopped:
+        if devices.is_first:
+            print(f"simt: {stopped}; the same command resumes from there", file=sys.stderr)
+        sys.exit(ASKS_FOR_RETRY)
+    if devices.is_first:
+        shutil.rmtree(job.work)  # not before: until then a kill must lose nothing
+
+
+def _train_on_devices(job: Job) -> None:
+    """Start this same command once for each device of this machine."""
+    from simt.training.launch import run_on_devices
+
+    os.environ[_LAUNCHER] = str(os.getpid())
+    code = run_on_devices(job.devices, sys.argv)
+    if code and job.work.exists():  # a request to stop may come after the last update
+        sys.exit(code)

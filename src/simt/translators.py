@@ -1,0 +1,178 @@
+"""What can translate: finished runs, and folders that `simt export` wrote."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import NamedTuple
+
+from simt.corpus.bpe import open_subwords
+from simt.corpus.text import source_tokeniser, target_tokeniser
+from simt.decoding import open_run, prepare_settings
+from simt.errors import SimtError
+from simt.methods import Knob, Method, Model
+from simt.pairs import TextSettings
+from simt.params import Params
+from simt.problems import did_you_mean
+from simt.products import SETTINGS_FILE
+from simt.runs import Run, corpus_folder, study_runs
+from simt.session import Translator
+from simt.settings import METHOD_SETTINGS, DecodingSettings
+
+
+@dataclass(frozen=True)
+class System:
+    """Something that can translate, not yet opened."""
+
+    name: str
+    method: str
+    variant: str
+    languages: tuple[str, str]  # source and target
+    knobs: tuple[Knob, ...]  # that it was decoded at
+    open: Callable[[], Translator]
+    raw_test: Path | None = None  # sentences that it was not trained on, where they are at hand
+
+    def knob(self, text: str | None) -> Knob:
+        """The knob value that a person asks for; without one, the middle of those decoded at."""
+        if text is None:
+            simultaneous = [knob for knob in self.knobs if knob != "full"]
+            return simultaneous[len(simultaneous) // 2] if simultaneous else "full"
+        if text == "full":
+            return "full"
+        knobs = METHOD_SETTINGS[self.method].knob_range
+        if knobs is None:
+            raise SimtError(f"{self.name} reads the whole source first: its only knob is full")
+        value = _number(text)
+        if value is None or knobs.complaint(value):
+            why = f": {knobs.complaint(value)}" if value is not None else ""
+            usual = _listed(knob for knob in self.knobs if knob != "full")
+            raise SimtError(
+                f"{text!r} is no knob value of {self.name}{why}; "
+                f"give {knobs.symbol}, such as {usual}, or full"
+            )
+        return value
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if isfinite(value) else None
+
+
+def _listed(knobs: Iterable[Knob]) -> str:
+    return " ".join(map(knob_text, knobs))
+
+
+def knob_text(knob: Knob) -> str:
+    """A knob value as a person writes it."""
+    return knob if isinstance(knob, str) else f"{knob:g}"
+
+
+def make_translator(
+    parts: tuple[Method, Model],
+    languages: tuple[str, str],
+    text: TextSettings,
+    subwords: Path,
+    decoding: DecodingSettings,
+) -> Translator:
+    """A translator of its parts; ``subwords`` is the folder with codes and vocabularies."""
+    return Translator(
+        *parts,
+        *open_subwords(subwords),
+        source_tokeniser(text, languages[0]),
+        target_tokeniser(text, languages[1]),
+        decoding,
+    )
+
+
+def study_systems(params: Params, study_name: str) -> list[System]:
+    """The finished runs of a study, in its order."""
+    runs = study_runs(params.studies[study_name])
+    return [_of_run(params, run) for run in runs if (run.folder / SETTINGS_FILE).exists()]
+
+
+def _of_run(params: Params, run: Run) -> System:
+    pair = params.pairs[run.pair]
+    languages = (pair.source, pair.target)
+    corpus = corpus_folder(run.pair)
+
+    def opened() -> Translator:
+        text = prepare_settings(corpus).text
+        parts = open_run(run.folder, corpus)
+        return make_translator(parts, languages, text, corpus / "bpe", params.decoding)
+
+    knobs = params.knobs(run.pair, run.method, run.variant)
+    raw_test = corpus / "text" / "test.raw.jsonl"
+    return System(str(run), run.method, run.variant, languages, knobs, opened, raw_test)
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+class Chosen(NamedTuple):
+    """A system at a knob value."""
+
+    name: str
+    system: System
+    knob: Knob
+
+
+def choose(text: str, knob: str | None, systems: Sequence[System]) -> Chosen:
+    """What ``sm2/bi``, ``toy-deen/sm2/bi``, or ``sm2/bi/seed2@0.5`` stands for; @ is a knob."""
+    name, _, own_knob = text.partition("@")
+    found = [system for system in systems if name in _names_of(system)]
+    if not found:
+        known = [names[0] for names in map(list, map(_names_of, systems))]
+        there_are = ", ".join(dict.fromkeys(known)) or "none yet: `simt plan` says how to train one"
+        raise SimtError(
+            f"no finished run or exported folder {name!r}{did_you_mean(name, known)}; "
+            f"there are {there_are}"
+        )
+    if len({system.languages for system in found}) > 1:
+        raise SimtError(f"{name!r} is several: {', '.join(system.name for system in found)}")
+    return chosen_at(name, found[0], own_knob or knob)  # the first seed
+
+
+def chosen_at(name: str, system: System, knob: str | None) -> Chosen:
+    """A system at the knob value that a person gives, or does not."""
+    value = system.knob(knob)
+    return Chosen(f"{name}@{knob_text(value)}", system, value)
+
+
+def _names_of(system: System) -> Iterator[str]:
+    """All names of a system, the shortest first."""
+    parts = system.name.split("/")
+    if len(parts) == 4:
+        pair, method, variant, seed = parts
+        for name in (f"{method}/{variant}", f"{pair}/{method}/{variant}"):
+            yield from (name, f"{name}/{seed}")
+
+
+def describe_systems(systems: Sequence[System], study_name: str) -> str:
+    """A line for each system: its name, its languages and the knob values it was decoded at."""
+    if not systems:
+        return (
+            f"Study {study_name} has no finished run. `simt plan` says what is to do; a folder "
+            "that simt export wrote can be given, too."
+        )
+    rows = [
+        (system.name, " to ".join(system.languages), _symbol(system), _listed(system.knobs))
+        for system in systems
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  "
+        + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    example = next(iter(_names_of(systems[-1])))
+    head = f"Study {study_name}: {len(systems)} finished runs can translate"
+    tail = f'echo "…" | simt translate {example}'
+    return "\n".join([head, "", *lines, "", f"  {tail}"])
+
+
+def _symbol(system: System) -> str:
+    knobs = METHOD_SETTINGS[system.method].knob_range
+    return knobs.symbol if knobs else ""

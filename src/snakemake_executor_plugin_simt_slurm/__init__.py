@@ -1,0 +1,206 @@
+"""A SLURM executor for studies that run for days without a person: `executor: simt-slurm`.
+
+The executor of snakemake-executor-plugin-slurm waits for ever on a job that was preempted by
+cancelling it, that SLURM no longer lists, whose limits let it never start, or whose submission
+raised an error; it gives jobs up for lost when the controller does not answer for a while, and
+takes a full queue for a failure. Here each of these comes to an end, with a line that says so.
+
+Only how jobs are watched and how refusals are treated is different: what is submitted, and all
+settings, are those of that plugin.
+"""
+
+import asyncio
+import subprocess
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from snakemake_executor_plugin_slurm import Executor as SlurmExecutor
+from snakemake_executor_plugin_slurm import ExecutorSettings, common_settings
+from snakemake_interface_executor_plugins.executors.base import SubmittedJobInfo
+
+from snakemake_executor_plugin_simt_slurm.states import (
+    End,
+    JobState,
+    Watch,
+    is_temporary,
+    read_queue,
+)
+
+__all__ = ["Executor", "ExecutorSettings", "common_settings"]
+
+# The plugin waits five seconds before each submission: this many may wait side by side.
+SUBMISSIONS_AT_A_TIME = 8
+SECONDS_BETWEEN_SUBMISSIONS = 30  # of a job that was refused for now
+SECONDS_OF_SUBMISSIONS = 24 * 3600  # then a refusal counts as final
+SECONDS_FOR_AN_ANSWER = 60
+LONGEST_PAUSE_SECONDS = 60  # between two looks at the queue
+
+
+class Executor(SlurmExecutor):  # type: ignore[misc] # the plugin has no types
+    """Submits jobs as the plugin does, and sees every one of them end."""
+
+    _pause_seconds = 1  # here, since jobs are watched before __post_init__ has come to its end
+
+    def __post_init__(self, test_mode: bool = False) -> None:
+        super().__post_init__(test_mode)
+        self._job_submission_executor = ThreadPoolExecutor(
+            SUBMISSIONS_AT_A_TIME, thread_name_prefix="slurm_job_submit"
+        )
+        self._ends = threading.Event()
+        self._submission = threading.local()
+        self._said: set[str] = set()
+        self._watch = Watch()
+        self._is_silent = False
+
+    # --- submitting -------------------------------------------------------------------------------
+
+    def run_job(self, job: Any) -> None:
+        """Submits a job, while SLURM takes none again and again; it is reported in any case."""
+        last = time.monotonic() + SECONDS_OF_SUBMISSIONS
+        while not self._ends.is_set():
+            self._submission.is_last = time.monotonic() > last
+            self._submission.was_refused = False
+            try:
+                super().run_job(job)
+            except Exception as error:  # nobody looks at the thread that this is in
+                self._report_job_error_threadsafe(SubmittedJobInfo(job), f"{error}\n")
+            if not self._submission.was_refused:
+                return
+            self._ends.wait(SECONDS_BETWEEN_SUBMISSIONS)
+
+    def _report_job_error_threadsafe(self, job_info: SubmittedJobInfo, msg: str) -> None:
+        """What the plugin does with a job that sbatch has refused."""
+        if not is_temporary(msg) or self._submission.is_last:
+            super()._report_job_error_threadsafe(job_info, msg)
+            return
+        self._submission.was_refused = True
+        self._say_once(
+            f"SLURM does not take a job now, which is tried again every "
+            f"{SECONDS_BETWEEN_SUBMISSIONS} s: {_reason(msg)}"
+        )
+
+    def _say_once(self, message: str) -> None:
+        if message not in self._said:
+            self._said.add(message)
+            self.logger.warning(message)
+
+    def get_account_arg(self, job: Any) -> Iterator[str]:
+        """Nothing: sbatch knows the account from SBATCH_ACCOUNT, and says if it is wrong."""
+        yield ""
+
+    def cancel_jobs(self, active_jobs: list[SubmittedJobInfo]) -> None:
+        self._ends.set()
+        super().cancel_jobs(active_jobs)
+
+    def shutdown(self) -> None:
+        self._ends.set()
+        super().shutdown()
+
+    # --- watching ---------------------------------------------------------------------------------
+
+    async def check_active_jobs(
+        self, active_jobs: list[SubmittedJobInfo]
+    ) -> AsyncIterator[SubmittedJobInfo]:
+        """The jobs that have not ended; of the others it is reported how they ended."""
+        queue = await self._queue() if active_jobs else {}
+        has_ended = False
+        for info in active_jobs:
+            if queue is None or not self._report_end(info, queue.get(info.external_jobid)):
+                yield info
+            else:
+                has_ended = True
+        self._pause(has_ended or not active_jobs)
+
+    async def _queue(self) -> dict[str, JobState] | None:
+        """All jobs of this run; None while SLURM does not answer, so that none is given up."""
+        command = ["squeue", "--states=all", "--noheader", "--format=%i|%T|%r"]
+        said = await _output(*command, f"--name={self.run_uuid}")
+        if said is None and not self._is_silent:
+            self.logger.warning("SLURM does not answer; jobs go on, and so does the waiting.")
+        if said is not None and self._is_silent:
+            self.logger.warning("SLURM answers again.")
+        self._is_silent = said is None
+        return None if said is None else read_queue(said)
+
+    def _pause(self, is_short: bool) -> None:
+        shortest = self.workflow.executor_settings.init_seconds_before_status_checks
+        self._pause_seconds = min(2 * self._pause_seconds, LONGEST_PAUSE_SECONDS)
+        if is_short:
+            self._pause_seconds = shortest
+        self.next_seconds_between_status_checks = self._pause_seconds
+
+    def _report_end(self, info: SubmittedJobInfo, state: JobState | None) -> bool:
+        """Reports a job that has ended, and says whether it has."""
+        end = self._watch.end(info.external_jobid, state)
+        if end is End.UNLISTED:
+            state, end = self._end_of_unlisted(info)
+        if end is End.NONE:
+            return False
+        if end is End.SUCCESS:
+            self._report_success(info)
+            return True
+        if end is End.NEVER:
+            super().cancel_jobs([info])
+        self._report_failure(info, end, state)
+        return True
+
+    def _end_of_unlisted(self, info: SubmittedJobInfo) -> tuple[JobState | None, End]:
+        """How a job ended that squeue has forgotten: by sacct, or else by what it has made.
+
+        A step gives a file its name when the file is whole, so outputs that are there are good.
+        """
+        if state := _recorded_state(info.external_jobid):
+            return state, End.SUCCESS if state.name == "COMPLETED" else End.FAILURE
+        is_made = all(Path(path).exists() for path in info.job.output)
+        self.logger.warning(
+            f"SLURM job {info.external_jobid} is no longer listed; its outputs are "
+            + ("there: it counts as done." if is_made else "not there: it counts as failed.")
+        )
+        return None, End.SUCCESS if is_made else End.FAILURE
+
+    def _report_success(self, info: SubmittedJobInfo) -> None:
+        self.report_job_success(info)
+        if not self.workflow.executor_settings.keep_successful_logs:
+            info.aux["slurm_logfile"].unlink(missing_ok=True)
+
+    def _report_failure(self, info: SubmittedJobInfo, end: End, state: JobState | None) -> None:
+        how = "" if state is None else f", SLURM status is: '{state.name}'"
+        if end is End.NEVER and state is not None:
+            how = f": it would wait for ever ({state.reason}) and was cancelled"
+        message = f"SLURM-job '{info.external_jobid}' failed{how}. "
+        self.report_job_error(info, msg=message, aux_logs=[str(info.aux["slurm_logfile"])])
+
+
+async def _output(*command: str) -> str | None:
+    """What a command prints; None if it fails or takes too long."""
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+    )
+    try:
+        said, _ = await asyncio.wait_for(process.communicate(), SECONDS_FOR_AN_ANSWER)
+    except TimeoutError:
+        process.kill()
+        return None
+    return said.decode() if process.returncode == 0 else None
+
+
+def _recorded_state(job: str) -> JobState | None:
+    """The last state of a job by the accounting, where there is any."""
+    command = ["sacct", "-X", "--noheader", "--parsable2", "--format=State", f"--jobs={job}"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=SECONDS_FOR_AN_ANSWER, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    lines = done.stdout.split("\n")
+    return JobState.from_sacct(lines[0]) if lines[0].strip() else None
+
+
+def _reason(message: str) -> str:
+    """Why sbatch has refused a job, out of all that the plugin says of it."""
+    return message.partition("The error message was '")[2].partition("'.\n")[0] or message.strip()

@@ -1,0 +1,100 @@
+"""What SLURM says of a job, and whether the job has come to its end."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import Enum
+
+FAILED = {
+    "BOOT_FAIL",
+    "CANCELLED",
+    "DEADLINE",
+    "FAILED",
+    "OUT_OF_MEMORY",
+    "REVOKED",
+    "TIMEOUT",
+}
+# SLURM may put these into its queue again under the same number, or may leave it at that.
+PERHAPS_REQUEUED = {"NODE_FAIL", "PREEMPTED"}
+# A job that waits for one of these reasons will never start, whatever becomes free.
+NEVER_STARTS = {
+    "AccountNotAllowed",
+    "AssociationTimeLimit",
+    "BadConstraints",
+    "DependencyNeverSatisfied",
+    "InvalidAccount",
+    "InvalidQOS",
+    "JobHoldMaxRequeue",
+    "PartitionNodeLimit",
+    "PartitionTimeLimit",
+    "QOSNotAllowed",
+    "QOSTimeLimit",
+    "launch failed requeued held",
+}
+# How often in a row a job must be seen in a doubtful state before it counts as ended.
+LOOKS = 3
+
+# Refusals of sbatch that time will end: the job waits here and is submitted again.
+TEMPORARY_REFUSALS = (
+    "Connection refused",
+    "Job violates accounting/QOS policy (job submit limit",
+    "MaxSubmitJob",
+    "Socket timed out",
+    "Unable to contact slurm controller",
+    "Zero Bytes were transmitted or received",
+    "temporarily unable to accept job",
+)
+
+
+@dataclass(frozen=True)
+class JobState:
+    """State and reason, as squeue spells them (``%T`` and ``%r``)."""
+
+    name: str
+    reason: str = ""
+
+    @classmethod
+    def from_sacct(cls, said: str) -> "JobState":
+        """Of sacct, which also tells who has cancelled a job: "CANCELLED by 1000"."""
+        return cls(said.split()[0])
+
+
+class End(Enum):
+    """How a job has ended, if it has."""
+
+    NONE = "runs or waits"
+    SUCCESS = "has completed"
+    FAILURE = "has failed"
+    NEVER = "will never start"
+    UNLISTED = "is no longer known to SLURM"
+
+
+@dataclass
+class Watch:
+    """Tells from one look at the queue after the other which jobs have ended."""
+
+    _doubts: Counter[str] = field(default_factory=Counter)
+
+    def end(self, job: str, state: JobState | None) -> End:
+        """Whether a job has ended that SLURM lists in this state, or does not list at all."""
+        if state is None or state.name in PERHAPS_REQUEUED:
+            self._doubts[job] += 1
+            if self._doubts[job] < LOOKS:
+                return End.NONE
+            return End.UNLISTED if state is None else End.FAILURE
+        self._doubts.pop(job, None)
+        if state.name == "COMPLETED":
+            return End.SUCCESS
+        if state.name in FAILED:
+            return End.FAILURE
+        return End.NEVER if state.reason in NEVER_STARTS else End.NONE
+
+
+def read_queue(said: str) -> dict[str, JobState]:
+    """Every job that ``squeue --format=%i|%T|%r`` lists, by its number."""
+    rows = [line.split("|", 2) for line in said.splitlines() if line.count("|") >= 2]
+    return {number.strip(): JobState(name.strip(), reason.strip()) for number, name, reason in rows}
+
+
+def is_temporary(refusal: str) -> bool:
+    """Whether sbatch may accept the same job later."""
+    return any(words in refusal for words in TEMPORARY_REFUSALS)

@@ -1,0 +1,1 @@
+"""Hostile inputs for every command that reads a file or settings; `make fuzz` runs more."""

@@ -1,0 +1,1 @@
+"""Mutation testing: which small changes to the code does no test notice?"""

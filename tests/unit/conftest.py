@@ -1,0 +1,26 @@
+"""A small encoded corpus, made once by the real steps."""
+
+from pathlib import Path
+
+import pytest
+
+from simt.corpus.bpe import build_bpe
+from simt.corpus.prepare import prepare
+from simt.corpus.toy import write_toy_corpus
+from simt.params import load_params
+from simt.runs import corpus_settings
+
+PARAMS = load_params(Path(__file__).parents[2] / "params.yaml", "tiny")
+
+
+@pytest.fixture(scope="session")
+def encoded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bpe/ folder of the tiny pair."""
+    folder = tmp_path_factory.mktemp("tiny-deen")
+    sizes = {"train": 200, "valid": 20, "test": 2, "aligned": 2}
+    write_toy_corpus(folder / "raw", seed=1, sizes=sizes)
+    prepare_settings = corpus_settings(PARAMS, "tiny-deen", "prepare")
+    bpe_settings = corpus_settings(PARAMS, "tiny-deen", "bpe")
+    prepare(prepare_settings, folder / "raw", folder / "text", processes=1)  # type: ignore[arg-type]
+    build_bpe(bpe_settings, folder / "text", folder / "bpe", processes=1)  # type: ignore[arg-type]
+    return folder / "bpe"

@@ -1,0 +1,110 @@
+"""Two systems at equal latency, on sentences where the difference is obvious."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from simt.errors import SimtError
+from simt.paper.contrast import describe_difference
+from simt.params import Knob, Params
+from tests.samples.sentences import BAD, BAD_BLEU, GOOD, decoded, write_point
+
+Compare = Callable[..., list[str]]
+
+
+# What each run writes, at which knob values, and by how many tokens it then lags.
+RUNS: dict[str, tuple[str, dict[Knob, int]]] = {
+    "sm2/bi": (GOOD, {0.1: 1, 0.2: 2, 0.3: 3, 0.4: 4, 0.5: 5}),
+    "itst/uni": (BAD, {0.2: 2, 0.3: 3, 0.4: 4, 0.8: 8}),
+    "multipath/uni": (BAD, {7: 7, 9: 9}),
+    "waitk/k1": (BAD, {1: 1}),
+    "waitk/k3": (BAD, {3: 3}),
+    "offline/bi": (BAD, {"full": 11}),
+    "offline/uni": (GOOD, {"full": 11}),
+}
+DIFFERENCE = f"{100 - BAD_BLEU:+.2f}"
+
+
+@pytest.fixture
+def compare(params: Params, tmp_path: Path) -> Compare:
+    """The lines that tell two systems of the tiny study apart."""
+    for run, (output, lags) in RUNS.items():
+        instances = [
+            decoded(index, knob, output, lag) for knob, lag in lags.items() for index in range(30)
+        ]
+        write_point(tmp_path, params, run, instances)
+
+    def describe(one: str, other: str, *at: float) -> list[str]:
+        return describe_difference(params, "tiny", (one, other), at, tmp_path).splitlines()
+
+    return describe
+
+
+def test_curves_are_compared_at_every_whole_latency_that_both_reach(compare: Compare) -> None:
+    head, _, columns, *rows, _, where, _, intervals, _, _ = compare("sm2/bi", "itst/uni")
+    assert head == "BLEU at equal latency on tiny-deen, 30 test sentences"
+    assert columns.split() == ["AL", "SM²-Bi", "ITST", "difference", "interval"]
+    assert [row.split()[0] for row in rows] == ["2", "3", "4", "5", "mean"]
+    for row in rows:
+        assert row.split()[1:4] == ["100.00", f"{BAD_BLEU:.2f}", DIFFERENCE]
+        assert row.endswith(f"[{DIFFERENCE}, {DIFFERENCE}]  SM²-Bi is better")
+    assert where == "SM²-Bi (sm2/bi) has AL 1.00 to 5.00; ITST (itst/uni) has AL 2.00 to 8.00."
+    assert intervals.startswith("[ , ]: of 2,000 resamples of sentences, 95 % have all differences")
+
+
+def test_seeds_that_are_not_covered_are_told(compare: Compare) -> None:
+    assert "Seeds are not covered" in " ".join(compare("sm2/bi", "itst/uni"))
+
+
+def test_the_other_order_changes_the_sign(compare: Compare) -> None:
+    row = compare("itst/uni", "sm2/bi")[3]
+    assert DIFFERENCE.replace("+", "-") in row
+    assert row.endswith("SM²-Bi is better")
+
+
+def test_equal_systems_cannot_be_told_apart(compare: Compare) -> None:
+    assert compare("waitk", "itst/uni")[3].endswith("[+0.00, +0.00]  cannot tell")
+
+
+def test_latencies_can_be_chosen_and_those_out_of_reach_are_told(compare: Compare) -> None:
+    lines = compare("sm2/bi", "itst/uni", 2.5, 7)
+    assert [line.split()[0] for line in lines[3:4]] == ["2.5"]
+    assert lines[5].endswith("Not compared at AL 7, which not both reach.")
+
+
+def test_a_system_of_several_runs_is_one_curve(compare: Compare) -> None:
+    rows = compare("sm2/bi", "waitk")[3:7]
+    assert [row.split()[0] for row in rows] == ["1", "2", "3", "mean"]
+
+
+def test_one_point_is_compared_where_it_is(compare: Compare) -> None:
+    columns, row = compare("waitk/k3", "tiny-deen/sm2/bi/seed1")[2:4]
+    assert columns.split()[:4] == ["AL", "wait-k", "3", "SM²-Bi"]
+    assert row.split()[0] == "3"
+    assert row.endswith("SM²-Bi is better")
+
+
+def test_offline_systems_are_compared_with_the_whole_source(compare: Compare) -> None:
+    row = compare("offline/uni", "OMT-Bi")[3]
+    assert row.split()[:4] == ["full", "100.00", f"{BAD_BLEU:.2f}", DIFFERENCE]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "says"),
+    [
+        ("waitk/k1", "waitk/k3", "wait-k 1 (waitk/k1) has AL 1.00; wait-k 3 (waitk/k3) has AL "
+         "3.00: two points have no latency in common. Compare with a whole curve"),
+        ("sm2/bi", "multipath/uni", "SM²-Bi and m-wait-k share no whole AL on tiny-deen. "
+         "SM²-Bi (sm2/bi) has AL 1.00 to 5.00; m-wait-k (multipath/uni) has AL 7.00 to 9.00"),
+        ("sm2/by", "waitk", "study tiny has no system or run 'sm2/by' (did you mean sm2/bi?)"),
+        ("waitk", "wait-q", "no system or run 'wait-q' (did you mean wait-k?)"),
+        ("sm2/uni", "waitk", "tiny-deen/sm2/uni/seed1 was not scored on test; `simt runs` lists"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_compared_says_why(
+    compare: Compare, one: str, other: str, says: str
+) -> None:
+    with pytest.raises(SimtError) as caught:
+        compare(one, other)
+    assert says in str(caught.value)

@@ -1,0 +1,30 @@
+"""Files and folders that appear whole or not at all."""
+
+from pathlib import Path
+
+import pytest
+
+from simt.atomic import atomic_folder
+
+
+def test_folder_gets_its_name_when_all_is_in_it(tmp_path: Path) -> None:
+    (tmp_path / "model" / "old").mkdir(parents=True)
+    with atomic_folder(tmp_path / "model") as folder:
+        (folder / "weights").write_text("1")
+        assert not (tmp_path / "model").exists()
+    assert [path.name for path in (tmp_path / "model").iterdir()] == ["weights"]
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_folder_that_broke_off_has_no_name_and_is_no_hindrance(tmp_path: Path) -> None:
+    def break_off() -> None:
+        with atomic_folder(tmp_path / "model") as folder:
+            (folder / "half").write_text("1")
+            raise OSError("full")
+
+    with pytest.raises(OSError, match="full"):
+        break_off()
+    assert not (tmp_path / "model").exists()
+    with atomic_folder(tmp_path / "model") as folder:
+        (folder / "weights").write_text("1")
+    assert [path.name for path in (tmp_path / "model").iterdir()] == ["weights"]

@@ -1,0 +1,62 @@
+"""The ends of logs, whatever is in them."""
+
+from pathlib import Path
+
+import pytest
+
+from simt.joblogs import last_lines, newest_line, result_in, shorten_settings
+
+
+def log_with(folder: Path, content: bytes) -> Path:
+    path = folder / "job.log"
+    path.write_bytes(content)
+    return path
+
+
+def test_log_that_is_not_there_says_nothing(tmp_path: Path) -> None:
+    assert last_lines(tmp_path / "none.log", 40) == ([], False)
+    assert newest_line(tmp_path) == ""  # a folder
+
+
+def test_log_that_is_not_utf8_is_shown_as_far_as_it_can_be(tmp_path: Path) -> None:
+    assert newest_line(log_with(tmp_path, b"loss \xff\xfe 1.5\n")) == "loss \ufffd\ufffd 1.5"
+
+
+def test_only_the_end_of_a_huge_log_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "job.log"
+    with path.open("wb") as stream:
+        stream.truncate(5 * 1024**3)  # a hole: takes no space, but nobody could read it at once
+        stream.seek(0, 2)
+        stream.write(b"\none\ntwo\n")
+    assert last_lines(path, 2) == (["one", "two"], True)
+
+
+def test_bar_that_was_drawn_over_is_its_newest_state(tmp_path: Path) -> None:
+    log = log_with(tmp_path, b"10%|#  |\r20%|## |\r\x1b[2K30%|###|\n\n")
+    assert newest_line(log) == "30%|###|"
+
+
+def test_long_line_is_cut(tmp_path: Path) -> None:
+    assert len(newest_line(log_with(tmp_path, b"x" * 10_000))) < 600
+
+
+@pytest.mark.parametrize(
+    ("content", "result"),
+    [(b"10%\ndone: 3 files\n", "3 files"), (b"done: 1\nsimt: disk full\n", None), (b"", None)],
+)  # fmt: skip
+def test_result_is_the_last_line_of_a_step_that_came_to_its_end(
+    content: bytes, result: str | None, tmp_path: Path
+) -> None:
+    assert result_in(log_with(tmp_path, content)) == result
+
+
+def test_settings_in_a_command_are_shortened_and_nothing_else_is() -> None:
+    settings = (
+        '{"pair": "toy-deen", "title": "it\'"\'"\'s", "sizes": [1, 2, 3], "more": "' + "x" * 99
+    )
+    command = f"simt train --settings '{settings}\"}}' --to results/runs/a --threads 2"
+    short = shorten_settings(command)
+    assert short.startswith('simt train --settings \'{"pair": "toy-deen"')
+    assert short.endswith(" …}' --to results/runs/a --threads 2")
+    assert len(short) < 120
+    assert shorten_settings("simt check '{\"a\": 1}'") == "simt check '{\"a\": 1}'"

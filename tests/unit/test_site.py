@@ -1,0 +1,66 @@
+"""The site's file, read with the SLURM profile by a real Snakemake."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from simt.errors import SimtError
+from simt.site import Site, read_site
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_site_without_a_file_says_nothing(tmp_path: Path) -> None:
+    assert read_site(tmp_path / "slurm.yaml", {}) == Site()
+
+
+def test_environment_comes_before_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "slurm.yaml"
+    file.write_text("account: babel\npartition: cpu\ngpu_partition:\n")
+    site = read_site(file, {"SIMT_PARTITION": "long", "SIMT_GPU_PARTITION": ""})
+    assert site == Site(account="babel", partition="long")
+
+
+def test_file_of_comments_says_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "slurm.yaml"
+    file.write_text("# account: babel\n")
+    assert read_site(file, {}) == Site()
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"- babel\n", "is not a mapping of keys to values"),
+        (b"acount: babel\n", "slurm.acount: unknown setting (did you mean account?)"),
+        (b"account: 123\n", "slurm.account: 123: input should be a valid string"),
+        (b"account: [a]\n", 'slurm.account: ["a"]: input should be a valid string'),
+        (b"account: 2024-01-01\n", "account: 2024-01-01 is of type timestamp"),
+        (b"account: [", "is not YAML"),
+        (b"account: \xff\n", "is not YAML"),
+        (None, "cannot be read: Is a directory"),
+    ],
+)
+def test_wrong_file_is_named(content: bytes | None, says: str, tmp_path: Path) -> None:
+    file = tmp_path / "slurm.yaml"
+    file.mkdir() if content is None else file.write_bytes(content)
+    with pytest.raises(SimtError) as caught:
+        read_site(file, {})
+    assert str(file) in str(caught.value)
+    assert says in str(caught.value)
+
+
+@pytest.mark.slow
+def test_snakemake_names_the_wrong_file(tmp_path: Path) -> None:
+    file = tmp_path / ".config" / "simt" / "slurm.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text("- babel\n")
+    done = subprocess.run(
+        [Path(sys.executable).parent / "snakemake", "--profile", "slurm", "-n"],
+        cwd=ROOT, env=os.environ | {"HOME": str(tmp_path)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert f"{file} is not a mapping of keys to values" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,74 @@
+"""When a job has ended, by what SLURM says of it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from snakemake_executor_plugin_simt_slurm.states import (
+    LOOKS,
+    End,
+    JobState,
+    Watch,
+    is_temporary,
+    read_queue,
+)
+
+RUNNING = JobState("RUNNING", "None")
+DOUBTFUL = [JobState("PREEMPTED", "None"), JobState("NODE_FAIL", "None"), None]
+
+
+@pytest.mark.parametrize(
+    ("said", "end"),
+    [
+        ("7|COMPLETED|None", End.SUCCESS),
+        ("7|FAILED|NonZeroExitCode", End.FAILURE),
+        ("7|TIMEOUT|TimeLimit", End.FAILURE),
+        ("7|OUT_OF_MEMORY|OutOfMemory", End.FAILURE),
+        ("7|CANCELLED|None", End.FAILURE),
+        ("7|RUNNING|None", End.NONE),
+        ("7|COMPLETING|None", End.NONE),
+        ("7|PENDING|Priority", End.NONE),
+        ("7|PENDING|BeginTime", End.NONE),
+        ("7|PENDING|JobHeldUser", End.NONE),  # somebody's wish
+        ("7|PENDING|PartitionTimeLimit", End.NEVER),
+        ("7|PENDING|launch failed requeued held", End.NEVER),
+    ],
+)
+def test_line_of_squeue_tells_how_a_job_has_ended(said: str, end: End) -> None:
+    assert Watch().end("7", read_queue(said)["7"]) is end
+
+
+@pytest.mark.parametrize("state", DOUBTFUL)
+def test_doubtful_state_is_an_end_if_it_lasts(state: JobState | None) -> None:
+    watch = Watch()
+    looks = [watch.end("7", state) for _ in range(LOOKS)]
+    assert looks[:-1] == [End.NONE] * (LOOKS - 1)
+    assert looks[-1] is (End.UNLISTED if state is None else End.FAILURE)
+
+
+@given(st.lists(st.sampled_from([*DOUBTFUL, RUNNING]), max_size=12))
+def test_job_ends_after_as_many_doubtful_looks_in_a_row_and_no_fewer(
+    states: list[JobState | None],
+) -> None:
+    watch = Watch()
+    for number, state in enumerate(states, 1):
+        recent = states[max(0, number - LOOKS) : number]
+        has_lasted = len(recent) == LOOKS and RUNNING not in recent
+        assert (watch.end("7", state) is not End.NONE) == has_lasted
+
+
+def test_states_of_other_jobs_do_not_count() -> None:
+    watch = Watch()
+    for _ in range(LOOKS - 1):
+        assert watch.end("7", None) is End.NONE
+    assert watch.end("8", None) is End.NONE
+
+
+def test_sacct_names_who_has_cancelled_a_job() -> None:
+    assert JobState.from_sacct("CANCELLED by 1000") == JobState("CANCELLED")
+
+
+def test_full_queue_and_silent_controller_are_temporary_and_a_wrong_account_is_not() -> None:
+    assert is_temporary("sbatch: error: QOSMaxSubmitJobPerUserLimit")
+    assert is_temporary("sbatch: error: Unable to contact slurm controller (connect failure)")
+    assert not is_temporary("Invalid account or account/partition combination specified")
