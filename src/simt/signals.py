@@ -1,6 +1,8 @@
 """A polite request to stop: SIGTERM and SIGUSR1 let the update finish and the state be saved."""
 
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 
 ASKS_FOR_RETRY = 75  # EX_TEMPFAIL: whoever started us should start us again
@@ -31,20 +33,30 @@ class StopRequest:
         self.is_made = True
 
 
-def retry_when_stopped() -> None:
-    """From now on a request to stop ends this process with the code that asks for a retry.
+@contextmanager
+def retry_when_stopped() -> Iterator[None]:
+    """Inside the block a request to stop ends this process with the code that asks for a retry.
 
-    For the time before and after the updates of a training, when nothing is left to save.
+    For the time before and after the updates of a training, when nothing is left to save. After the
+    block it changes nothing: the exit code is decided, and the interpreter is about to end.
     """
     for number in StopRequest.SIGNALS:
         signal.signal(number, _exit)
+    try:
+        yield
+    finally:
+        ignore_stops()
 
 
 def ignore_stops() -> None:
-    """From now on a request to stop changes nothing."""
+    """From now on a request to stop changes nothing here; programs started from here heed it."""
     for number in StopRequest.SIGNALS:
-        signal.signal(number, signal.SIG_IGN)
+        signal.signal(number, _ignore)
 
 
 def _exit(number: int, frame: FrameType | None) -> None:
     raise SystemExit(ASKS_FOR_RETRY)
+
+
+def _ignore(number: int, frame: FrameType | None) -> None:
+    """A handler, since a signal that is ignored stays ignored in every program started from here."""

@@ -120,20 +120,20 @@ def bpe(options: argparse.Namespace) -> str:
 def train(options: argparse.Namespace) -> str | None:
     from simt.signals import retry_when_stopped
 
-    retry_when_stopped()  # before torch is imported, which takes seconds
-    from simt.training.job import Job, train_job
+    with retry_when_stopped():  # before torch is imported, which takes seconds
+        from simt.training.job import Job, train_job
 
-    return train_job(
-        Job(
-            settings=options.settings,
-            corpus=options.corpus,
-            start=options.start,
-            to=options.to,
-            threads=options.threads,
-            devices=options.devices,
-            checkpoint_minutes=options.checkpoint_minutes,
+        return train_job(
+            Job(
+                settings=options.settings,
+                corpus=options.corpus,
+                start=options.start,
+                to=options.to,
+                threads=options.threads,
+                devices=options.devices,
+                checkpoint_minutes=options.checkpoint_minutes,
+            )
         )
-    )
 
 
 def _point(example: str) -> Argument:
