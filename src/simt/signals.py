@@ -59,4 +59,4 @@ def _exit(number: int, frame: FrameType | None) -> None:
 
 
 def _ignore(number: int, frame: FrameType | None) -> None:
-    """A handler, since a signal that is ignored stays ignored in every program started from here."""
+    """A handler: a signal that is ignored stays ignored in every program started from here."""

@@ -9,12 +9,14 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from simt.cli import logs, measurements, steps, studies, translation
 from simt.errors import SimtError, readable
 from simt.joblogs import DONE
 from simt.output import let_messages_be_lost, log_to
+from simt.usage import usage_recorded
 
 GROUPS = [file.COMMANDS for file in (studies, translation, logs, measurements, steps)]
 
@@ -26,9 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.log:
         log_to(options.log)
     try:
-        if result := options.command(options):
-            print(f"{DONE}{result}")
-        sys.stdout.flush()  # here, where a failure can still be told
+        with usage_recorded(options.log) if options.log else nullcontext():
+            if result := options.command(options):
+                print(f"{DONE}{result}")
+            sys.stdout.flush()  # here, where a failure can still be told
     except SimtError as error:
         print(f"simt: {error}", file=sys.stderr)
         return 1
