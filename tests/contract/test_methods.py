@@ -3,7 +3,10 @@
 Shapes: B sentences, N decoder rows, M source tokens.
 """
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from typing import Any, get_type_hints
 
 import pytest
@@ -17,6 +20,7 @@ from simt.errors import SimtError
 from simt.methods import METHODS, Decision, Loss, Model, Policy, PolicyState
 from simt.model.batch import Batch
 from simt.model.network import VocabularySizes
+from simt.model.products import bf16_products
 from simt.settings import METHOD_SETTINGS
 from tests.samples.batches import random_batch, single, with_more_pads
 from tests.samples.prefixes import PrefixEncodings
@@ -237,12 +241,17 @@ def test_exhausted_source_is_always_written(name: str) -> None:
     assert decision.logits_BV.shape == (3, VOCABULARY.target_size)
 
 
+@pytest.mark.parametrize(
+    "in_bf16", [partial(torch.autocast, "cpu", dtype=torch.bfloat16), bf16_products]
+)
 @every_method
-def test_loss_under_autocast_is_close_to_that_in_full_precision(name: str) -> None:
+def test_loss_in_bf16_is_close_to_that_in_full_precision(
+    name: str, in_bf16: Callable[[], AbstractContextManager[object]]
+) -> None:
     method, model = make(name)
     batch = random_batch([5, 7, 3], [6, 4, 5])
     exact = method.loss(model, batch, LATE, generator()).total
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with in_bf16():
         loss = method.loss(model, batch, LATE, generator()).total
     assert loss.dtype == torch.float32
     loss.backward()

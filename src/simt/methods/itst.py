@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from simt.errors import SimtError
 from simt.methods.losses import Loss, Smoothing, smoothed_cross_entropy
@@ -37,6 +37,7 @@ from simt.model.layers import (
 )
 from simt.model.masks import causal_mask_without_pads, key_mask, length_mask, visible_mask
 from simt.model.network import Network
+from simt.model.products import Linear
 from simt.model.transformer import Transformer
 from simt.params import Knob
 from simt.settings import ModelSettings
@@ -62,8 +63,8 @@ class TransportAttention(CrossAttention):
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__(width, heads)
-        self.information_query = nn.Linear(width, width)
-        self.information_key = nn.Linear(width, width)
+        self.information_query = Linear(width, width)
+        self.information_key = Linear(width, width)
 
     def initialise(self, generator: torch.Generator) -> None:
         super().initialise(generator)

@@ -17,6 +17,7 @@ import torch.nn.functional as F  # noqa: N812 - everybody's name for it
 from torch import Tensor
 
 from simt.model.network import OutputLayer
+from simt.model.products import product_dtype
 
 # Scores in memory at a time: what fits into the cache of a CPU, what keeps a GPU busy. Fewer rows
 # than the minimum would make the products slow.
@@ -71,13 +72,6 @@ def chunks(rows: int, classes: int, device: torch.device) -> Iterator[slice]:
     """Cuts ``rows`` into pieces of about ``CHUNK_SCORES`` scores."""
     step = max(CHUNK_ROWS, CHUNK_SCORES.get(device.type, CHUNK_SCORES["cuda"]) // classes)
     return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
-
-
-def product_dtype(states: Tensor) -> torch.dtype:
-    """The type in which autocast would multiply; everything else is computed in fp32."""
-    if torch.is_autocast_enabled(states.device.type):
-        return torch.get_autocast_dtype(states.device.type)
-    return states.dtype
 
 
 def loss_dtype(dtype: torch.dtype) -> torch.dtype:

@@ -25,11 +25,11 @@ from simt.methods.losses import (
     chunks,
     log_probs,
     loss_dtype,
-    product_dtype,
     scaled,
     typed,
 )
 from simt.model.network import OutputLayer
+from simt.model.products import product_dtype
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import torch.nn.functional as F  # noqa: N812 - everybody's name for it
 from torch import Tensor, nn
 
 from simt.model.cache import LayerCache, Projection
+from simt.model.products import Linear
 from simt.settings import ModelSettings
 
 
@@ -100,8 +101,8 @@ class SelfAttention(nn.Module):
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
-        self.query_key_value = nn.Linear(width, 3 * width)
-        self.output = nn.Linear(width, width)
+        self.query_key_value = Linear(width, 3 * width)
+        self.output = Linear(width, width)
 
     def initialise(self, generator: torch.Generator) -> None:
         initialise_projection(self.query_key_value, generator)
@@ -137,9 +138,9 @@ class CrossAttention(nn.Module):
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
-        self.query = nn.Linear(width, width)
-        self.key_value = nn.Linear(width, 2 * width)
-        self.output = nn.Linear(width, width)
+        self.query = Linear(width, width)
+        self.key_value = Linear(width, 2 * width)
+        self.output = Linear(width, width)
 
     def initialise(self, generator: torch.Generator) -> None:
         initialise_projection(self.query, generator)
@@ -172,8 +173,8 @@ class Adapter(nn.Module):
     def __init__(self, width: int, bottleneck: int, has_norm: bool) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(width) if has_norm else nn.Identity()
-        self.down = nn.Linear(width, bottleneck)
-        self.up = nn.Linear(bottleneck, width)
+        self.down = Linear(width, bottleneck)
+        self.up = Linear(bottleneck, width)
 
     def initialise(self, generator: torch.Generator) -> None:
         initialise_linear(self.down, generator)
@@ -189,8 +190,8 @@ class FeedForward(nn.Module):
 
     def __init__(self, size: ModelSettings, adapter: AdapterShape | None) -> None:
         super().__init__()
-        self.inner = nn.Linear(size.width, size.ffn)
-        self.outer = nn.Linear(size.ffn, size.width)
+        self.inner = Linear(size.width, size.ffn)
+        self.outer = Linear(size.ffn, size.width)
         self.adapter = _adapter_at("ffn", size.width, adapter)
 
     def initialise(self, generator: torch.Generator) -> None:

@@ -39,6 +39,10 @@ class ModelSettings(Settings):
         return self
 
 
+# bf16 is for GPUs. A CPU computes in fp32, or with "bf16-products" only multiplies in bf16.
+Precision = Literal["fp32", "bf16", "bf16-products"]
+
+
 class TrainingSettings(Settings):
     """How a run is optimised.
 
@@ -63,7 +67,7 @@ class TrainingSettings(Settings):
     early_stop_validations: CountOrZero  # 0 never stops early
     snapshot_every_updates: Count
     average_snapshots: Count  # the model is the mean of the last so many
-    precision: Literal["fp32", "bf16"]
+    precision: Precision
     compile: bool
 
     @model_validator(mode="after")

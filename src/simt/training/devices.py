@@ -8,13 +8,14 @@ import resource
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
 from simt.errors import SimtError
+from simt.model.products import bf16_products, has_bf16_products
+from simt.settings import Precision
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,21 @@ class Devices:
         """Whether this process writes files and speaks to the user."""
         return self.rank == 0
 
-    def autocast(self, precision: Literal["fp32", "bf16"]) -> AbstractContextManager[object]:
-        """bf16 where a GPU has it; a CPU computes in fp32."""
-        if precision == "bf16" and self.device.type == "cuda":
-            return torch.autocast("cuda", dtype=torch.bfloat16)
-        return nullcontext()
+    def precision(self, wanted: Precision) -> Precision:
+        """What this device makes of it: a CPU has at most products in bf16, if even those."""
+        if self.device.type == "cuda":
+            return "fp32" if wanted == "fp32" else "bf16"
+        return wanted if wanted == "bf16-products" and has_bf16_products() else "fp32"
+
+    def autocast(self, wanted: Precision) -> AbstractContextManager[object]:
+        """A block that computes in ``precision(wanted)``."""
+        match self.precision(wanted):
+            case "bf16":
+                return torch.autocast("cuda", dtype=torch.bfloat16)
+            case "bf16-products":
+                return bf16_products()
+            case "fp32":
+                return nullcontext()
 
     def sum_values(self, values: list[float]) -> list[float]:
         """Each value summed over the processes."""

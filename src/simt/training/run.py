@@ -163,6 +163,7 @@ def _report(
         "python": platform.python_version(),
         "device": training.devices.device.type,
         "devices": training.devices.world,
+        "precision": training.devices.precision(settings.training.precision),
         "parameters": sum(weight.numel() for weight in model.parameters()),
         "trained_parameters": sum(w.numel() for w in model.parameters() if w.requires_grad),
         "updates": training.position.update,

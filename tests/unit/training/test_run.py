@@ -12,7 +12,7 @@ from simt.cli import main
 from simt.params import load_params
 from simt.record import work_folder
 from simt.runs import Run, run_settings
-from simt.settings import RunSettings
+from simt.settings import Precision, RunSettings
 from simt.training import run
 from simt.training.devices import Devices
 from simt.training.history import History
@@ -97,3 +97,26 @@ def test_full_disk_is_a_message_not_a_traceback(
     assert f"simt: cannot write {tmp_path}: No space left on device. What" in (
         capsys.readouterr().err
     )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "on_gpu", "on_new_cpu", "on_old_cpu"),
+    [
+        ("fp32", "fp32", "fp32", "fp32"),
+        ("bf16", "bf16", "fp32", "fp32"),
+        ("bf16-products", "bf16", "bf16-products", "fp32"),
+    ],
+)
+def test_precision_is_what_the_device_has(
+    wanted: Precision,
+    on_gpu: str,
+    on_new_cpu: str,
+    on_old_cpu: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cpu, gpu = (Devices(0, 1, torch.device(kind)) for kind in ("cpu", "cuda"))
+    assert gpu.precision(wanted) == on_gpu
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
+    assert cpu.precision(wanted) == on_new_cpu
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx2": True})
+    assert cpu.precision(wanted) == on_old_cpu
