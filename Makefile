@@ -65,10 +65,11 @@ mutants: $(INSTALLED)
 lint: $(INSTALLED)
 	$(BIN)/pytest -q tests/workflow/test_style.py
 
-# The toy study's size, then one with as many words as a small real corpus has.
+# The toy study's size, then one with as many words as a small real corpus has, in both precisions.
 bench: $(INSTALLED) $(JOEYNMT)/.installed
 	$(BIN)/simt bench train --size toy --against $(JOEYNMT)/bin/python
 	$(BIN)/simt bench train --size cpu-big --words 4000 --against $(JOEYNMT)/bin/python
+	$(BIN)/simt bench train --size cpu-big --words 4000 --against $(JOEYNMT)/bin/python --precision bf16-products
 
 # Its pins exclude ours, so it lives apart.
 $(JOEYNMT)/.installed: bench/joeynmt.txt | $(INSTALLED)

@@ -3,9 +3,11 @@
 import argparse
 import os
 from pathlib import Path
+from typing import get_args
 
 from simt.cli.arguments import PARAMS, count, threads
 from simt.cli.command import Argument, Group, one_of, option, several
+from simt.settings import Precision
 
 COMMANDS = Group("this machine")
 BENCHES = COMMANDS.family(
@@ -111,6 +113,11 @@ def corpus(options: argparse.Namespace) -> None:
         metavar="N",
         help="updates per repetition, e.g. 10; default: 4",
     ),
+    option(
+        "--precision",
+        choices=get_args(Precision),
+        help="precision instead of the pair's own, e.g. bf16-products",
+    ),
     option("--no-memory", action="store_true", help="do not measure peak memory"),
     option(
         "--json",
@@ -133,6 +140,7 @@ def train(options: argparse.Namespace) -> None:
         repeats=options.repeats,
         threads=options.threads,
         has_memory=not options.no_memory,
+        precision=options.precision,
     )
     params, reports = load_params(options.params), []
     for report in bench_sizes(

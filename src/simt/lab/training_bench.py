@@ -21,8 +21,10 @@ from typing import Any, cast
 import torch
 
 from simt.corpus.bpe import build_bpe, open_vocabularies
+from simt.corpus.ids import EncodedSplit
 from simt.corpus.prepare import prepare
 from simt.corpus.toy import write_toy_corpus
+from simt.cost import Text, flops_per_token
 from simt.errors import SimtError
 from simt.lab.corpus_bench import measure
 from simt.lab.joeynmt import JoeyNmt
@@ -30,7 +32,7 @@ from simt.lab.trials import Candidate, SpeedRow, Trial, run_trials, table
 from simt.pairs import BpeSettings, PrepareSettings
 from simt.params import Params
 from simt.runs import corpus_settings, named_settings
-from simt.settings import RunSettings
+from simt.settings import Precision, RunSettings
 from simt.signals import StopRequest
 from simt.training.devices import Devices
 from simt.training.history import LogInterval
@@ -64,6 +66,7 @@ class BenchChoices:
     repeats: int
     threads: int
     has_memory: bool
+    precision: Precision | None = None  # None: that of the pair
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,14 @@ class BenchReport:
             f"{about['processor']}; {about['repeats']} trials of {about['updates']} updates: "
             "median [10 %, 90 %]"
         )
-        return f"{head}\n\n{table(self.rows)}\n{self._verdict()}"
+        return f"{head}\n{self._peaks()}\n\n{table(self.rows)}\n{self._verdict()}"
+
+    def _peaks(self) -> str:
+        """What the fractions of a peak are fractions of."""
+        peaks = self.about["peak_flops_per_s"]
+        shown = ", ".join(f"{peak / 1e9:.0f} in {dtype}" for dtype, peak in peaks.items())
+        precision = self.about["precision"]
+        return f"trained in {precision}; GFLOP/s of large products here, the peak: {shown}"
 
     def _verdict(self) -> str:
         """How much faster than JoeyNMT we are, if it was there."""
@@ -120,7 +130,10 @@ def bench_training(
     """The speed of every chosen run, and of the JoeyNMT that the interpreter ``against`` has."""
     torch.set_num_threads(choices.threads)
     names = [BASELINE, *(name for name in choices.runs if name != BASELINE)]
-    settings = [named_settings(params, choices.pair, name, choices.size) for name in names]
+    settings = [_chosen(named_settings(params, choices.pair, name, choices.size), choices)
+                for name in names]  # fmt: skip
+    device = Devices.connect(rank=0, world=1, local_rank=0)
+    peaks = peak_flops(device.device)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="simt-bench-")))
         baseline, *others = (Ours(one, corpus, folder, choices) for one in settings)
@@ -141,7 +154,57 @@ def bench_training(
             title=choices.size or choices.pair,
             has_memory=choices.has_memory,
         )
-    return BenchReport(_about(settings[0], choices, corpus), rows)
+    about = _about(settings[0], choices, corpus) | {
+        "peak_flops_per_s": peaks,
+        "precision": device.precision(settings[0].training.precision),
+    }
+    return BenchReport(about, _with_fractions(rows, settings, about))
+
+
+def _chosen(settings: RunSettings, choices: BenchChoices) -> RunSettings:
+    """The settings of a run in the precision that was asked for."""
+    if choices.precision is None:
+        return settings
+    training = settings.training.model_copy(update={"precision": choices.precision})
+    return settings.model_copy(update={"training": training})
+
+
+def _with_fractions(
+    rows: Sequence[SpeedRow], settings: Sequence[RunSettings], about: dict[str, Any]
+) -> list[SpeedRow]:
+    """The rows with the fraction of this machine's peak that each reached.
+
+    Counted are products with weights, as everywhere in simt; JoeyNMT makes those of the baseline,
+    in fp32.
+    """
+    text = Text(about["words"], about["words"], is_joint=True, source_per_target=about["ratio"])
+    flops = {f"{one.method}/{one.variant}": flops_per_token(one, text) for one in settings}
+    peaks = about["peak_flops_per_s"]
+
+    def fraction(row: SpeedRow) -> float:
+        of_ours = row.name in flops
+        peak: float = peaks["fp32" if about["precision"] == "fp32" or not of_ours else "bf16"]
+        return row.tokens_per_s.median * flops[row.name if of_ours else BASELINE] / peak
+
+    return [replace(row, peak_fraction=fraction(row)) for row in rows]
+
+
+_SIDES = {"cpu": 1024, "cuda": 8192}  # of matrices large enough for the full speed
+
+
+def peak_flops(device: torch.device, repeats: int = 5) -> dict[str, float]:
+    """FLOP/s of large products, by type: the best of a few, with torch's number of threads."""
+    side, found = _SIDES[device.type], {}
+    for name, dtype in (("fp32", torch.float32), ("bf16", torch.bfloat16)):
+        square = torch.ones(side, side, dtype=dtype, device=device)
+        found[name] = 2 * side**3 / min(_seconds_of_product(square) for _ in range(repeats))
+    return found
+
+
+def _seconds_of_product(square: torch.Tensor) -> float:
+    started = perf_counter()
+    (square @ square)[0, 0].item()  # which waits for a GPU
+    return perf_counter() - started
 
 
 class Ours:
@@ -210,10 +273,17 @@ def _about(settings: RunSettings, choices: BenchChoices, corpus: Path) -> dict[s
         "model": settings.model.model_dump(),
         "batch_tokens": settings.training.batch_tokens,
         "dropout": settings.training.dropout,
+        "ratio": _source_per_target(corpus),
         "words": len(open_vocabularies(corpus)[1]),
         "processor": _processor(),
         "versions": {name: version(name) for name in ("simt", "torch", "numpy")},
     }
+
+
+def _source_per_target(corpus: Path) -> float:
+    """Source tokens of the training text by its target tokens."""
+    train = EncodedSplit.open(corpus, "train")
+    return len(train.source.ids) / len(train.target.ids)
 
 
 def _processor() -> str:

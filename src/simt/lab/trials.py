@@ -76,6 +76,7 @@ class SpeedRow:
     tokens_per_s: Spread
     ratio: Spread  # of its speed to that of the baseline
     peak_mb: float | None  # None: not measured
+    peak_fraction: float | None = None  # of the FLOP/s that the machine reaches in large products
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -119,13 +120,14 @@ def run_trials(
 
 def table(rows: Sequence[SpeedRow]) -> str:
     """The rows for a person; the first is the baseline."""
-    cells = [["", "target tokens/s", f"× {rows[0].name}", "parameters", "peak memory"]]
+    cells = [["", "target tokens/s", f"× {rows[0].name}", "of peak", "parameters", "peak memory"]]
     for number, row in enumerate(rows):
         cells.append(
             [
                 row.name,
                 row.tokens_per_s.text(0),
                 row.ratio.text(2) if number else "1",
+                "" if row.peak_fraction is None else f"{row.peak_fraction:.0%}",
                 f"{row.parameters:,}",
                 "" if row.peak_mb is None else f"{row.peak_mb:.0f} MB",
             ]

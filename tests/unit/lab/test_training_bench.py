@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from simt.cli import main
 from simt.corpus.bpe import open_vocabularies
@@ -27,6 +28,8 @@ from simt.lab.trials import SpeedRow, Spread, Trial, run_trials, table
 from simt.methods import METHODS
 from simt.params import load_params
 from simt.runs import named_settings
+from simt.signals import StopRequest
+from simt.training.history import LogInterval
 
 pytestmark = pytest.mark.xdist_group("bench")  # they share a set-up
 
@@ -66,6 +69,30 @@ def test_row_has_a_speed_and_a_ratio(number: int, report: BenchReport) -> None:
         assert 0 < spread.low <= spread.median <= spread.high
     assert row.parameters > 10_000
     assert row.peak_mb is None
+
+
+def test_fraction_of_the_peak_is_speed_by_flops_of_torchs_own_counter(
+    report: BenchReport, encoded: Path, tmp_path: Path
+) -> None:
+    settings = named_settings(PARAMS, CHOICES.pair, BASELINE, CHOICES.size)
+    training = Ours(settings, encoded, tmp_path, CHOICES).training
+    with FlopCounterMode(display=False) as counter:
+        training.update(LogInterval(), StopRequest())
+    per_token = counter.get_total_flops() / training.position.tokens
+    row, peak = report.rows[0], report.about["peak_flops_per_s"]["fp32"]
+    assert row.peak_fraction is not None
+    assert row.peak_fraction == pytest.approx(
+        row.tokens_per_s.median * per_token / peak,
+        rel=0.3,  # attention, padding, the length of a batch
+    )
+
+
+def test_precision_may_be_chosen(encoded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
+    choices = replace(JUST_OFFLINE, precision="bf16-products")
+    report = bench_training(PARAMS, choices, encoded, against=None)
+    assert report.about["precision"] == "bf16-products"
+    assert "trained in bf16-products" in report.text()
 
 
 def test_report_is_plain_values_for_json(report: BenchReport) -> None:
