@@ -13,13 +13,14 @@ N ?= 2000
 SEED ?= 0
 MUTANTS ?= 60
 
-.PHONY: help demo live ui test test-fast test-slow fuzz mutants lint bench clean
+.PHONY: help demo live ui test test-fast test-failed test-slow fuzz mutants lint bench clean
 
 help:
 	@echo "make demo       run the toy study, from the corpus to the last figure"
 	@echo "make live       a page on which trained systems translate while you type; PORT=5000"
 	@echo "make ui         show the runs of the study in MLflow, in a browser"
-	@echo "make test       run all tests; make test-fast: those under two minutes in total; make test-slow: the others"
+	@echo "make test       run all tests; make test-fast: those under two minutes in total; make test-slow: the others;"
+	@echo "                make test-failed: those that failed the last time, one by one"
 	@echo "make fuzz       run commands on N=2000 corrupted inputs, starting at SEED=0; failures are kept in fuzz/"
 	@echo "make mutants    MUTANTS=60 small changes to the code, one at a time: which does no test notice?"
 	@echo "make lint       run ruff, mypy, import-linter and snakefmt"
@@ -51,6 +52,11 @@ test: $(INSTALLED) $(SIMULEVAL)
 
 test-fast: $(INSTALLED) $(SIMULEVAL)
 	$(BIN)/pytest -n $(WORKERS) -m "not slow"
+
+# Many tests kill, race and time real processes, two at a time: what failed beside others is asked once
+# more alone. It is named in both outputs, and more than five failures are not chance.
+test-failed: $(INSTALLED) $(SIMULEVAL)
+	$(BIN)/pytest --last-failed --last-failed-no-failures none --maxfail 5 -v
 
 test-slow: $(INSTALLED) $(SIMULEVAL)
 	$(BIN)/pytest -n $(WORKERS) -m slow

@@ -74,7 +74,7 @@ def test_settings_of_a_run_are_merged_from_method_pair_and_variant() -> None:
     params = load_params(FILE)
     merged = params.method_settings("toy-deen", "sm2", "bi-w0.3")
     assert merged["confidence_weight"] == 0.3  # the variant
-    assert merged["annealed_decay_updates"] == 200  # the pair
+    assert merged["annealed_decay_updates"] == 400  # the pair
     assert merged["hint"] == "full_source"  # the method
 
 
@@ -410,7 +410,7 @@ def test_mistakes_of_every_kind_are_told_in_one_go(values: dict[str, Any], tmp_p
         "methods.sm2.variants.bi-ft.start_from: there is no variant of offline 'nope'",
         "paper.figures.fig03-bleu-al.split: 'tset' is not possible",
         "paper.figures.fig08-ablations.runs.sm2: there is no variant of sm2 'by'",
-        "pairs.toy-deen.training: max_tokens 2000 is above batch_tokens or micro_tokens (1280)",
+        "pairs.toy-deen.training: max_tokens 2000 is above batch_tokens or micro_tokens (640)",
         "studies.tiny.runs.tiny-deen.sm2: bi-adapter starts from offline/bi, which is not run here",
         "fidelities.paper.model.base.ffn: 0: input should be greater than or equal to 1",
     ]
