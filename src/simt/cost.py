@@ -24,19 +24,16 @@ from pydantic_core import from_json
 from simt.atomic import read_object
 from simt.datasheets import Gpu
 from simt.errors import SimtError
-from simt.makespan import Job, longest_chain, wall_hours
 from simt.markers import settings_of
 from simt.pairs import BpeSettings
 from simt.params import Params
 from simt.products import RUN_FILE, SETTINGS_FILE
-from simt.resources import training_gpus
 from simt.runs import (
     RESULTS,
     Run,
     corpus_folder,
     corpus_settings,
     run_settings,
-    start_run,
     study_runs,
 )
 from simt.settings import METHOD_SETTINGS, Count, ModelSettings, RunSettings, Work
@@ -66,18 +63,11 @@ class RunCost:
     actual: Cost | None
     speed: "Measurement | None"  # which the plan takes
     is_of_this_model: bool  # whether that was a model of the same size
-    start: Run | None  # the run that it starts from
-    devices: int  # that a training of this size asks for
-
-    def job(self, device_hours: float) -> Job:
-        """The training as a job that takes so long."""
-        after = None if self.start is None else str(self.start)
-        return Job(str(self.run), device_hours, self.devices, after)
 
 
 @dataclass(frozen=True)
 class StudyCost:
-    """Every training of a study, the totals, and how long it takes with so many devices."""
+    """Every training of a study, and the totals."""
 
     study: str
     runs: tuple[RunCost, ...]
@@ -96,47 +86,6 @@ class StudyCost:
     def hours_on(self, gpu: Gpu) -> float:
         """Of one such GPU, by its data sheet and the fraction of it that is assumed."""
         return self.planned.flops / gpu.assumed_flops_per_s / 3600
-
-    def wall_hours_on(self, gpu: Gpu, number: int) -> float:
-        """With so many of these GPUs."""
-        per_flop = self.hours_on(gpu) / self.planned.flops
-        return wall_hours([run.job(run.planned.flops * per_flop) for run in self.runs], number)
-
-    def wall_hours(self, devices: int) -> float | None:
-        """With so many devices like those that were measured."""
-        jobs = self._measured_jobs
-        return None if jobs is None else wall_hours(jobs, devices)
-
-    @cached_property
-    def critical_path(self) -> tuple[Run, ...]:
-        """The longest chain of runs that start from one another; by FLOPs where hours lack."""
-        return tuple(Run.parse(job.name) for job in self._longest_chain)
-
-    @property
-    def critical_hours(self) -> float | None:
-        """How long that chain takes, as far as speeds were measured."""
-        if self._measured_jobs is None:
-            return None
-        return sum(job.hours(job.devices) for job in self._longest_chain)
-
-    def critical_hours_on(self, gpu: Gpu) -> float:
-        """The longest chain on GPUs of a kind: more of them do not help."""
-        flops = sum(job.hours(job.devices) for job in longest_chain(self._flops_jobs))
-        return flops / gpu.assumed_flops_per_s / 3600
-
-    @cached_property
-    def _longest_chain(self) -> list[Job]:
-        return longest_chain(self._measured_jobs or self._flops_jobs)
-
-    @cached_property
-    def _measured_jobs(self) -> list[Job] | None:
-        if self.planned.device_hours is None:
-            return None
-        return [run.job(cast(float, run.planned.device_hours)) for run in self.runs]
-
-    @property
-    def _flops_jobs(self) -> list[Job]:
-        return [run.job(run.planned.flops) for run in self.runs]
 
     @cached_property
     def finished(self) -> tuple[RunCost, ...]:
@@ -183,7 +132,7 @@ def parameter_count(settings: RunSettings, text: Text) -> int:
     size = settings.model
     embeddings = text.target_vocabulary + (0 if text.is_joint else text.source_vocabulary)
     norms = 2 * size.width * (2 * size.encoder_layers + 3 * size.decoder_layers)
-    work = _method_work(settings)
+    work = method_work(settings)
     source, target = _weights(size)
     return (
         embeddings * size.width + norms + source + target
@@ -197,7 +146,7 @@ def flops_per_token(settings: RunSettings, text: Text) -> float:
     A weight costs a multiplication and an addition forward, and twice that backward: for the
     gradient of its input and for its own, which a frozen weight does not need.
     """
-    work = _method_work(settings)
+    work = method_work(settings)
     source, target = _weights(settings.model)
     output = text.target_vocabulary * settings.model.width
     of_rest = 4 if work.is_rest_frozen else 6
@@ -208,7 +157,8 @@ def flops_per_token(settings: RunSettings, text: Text) -> float:
     )
 
 
-def _method_work(settings: RunSettings) -> Work:
+def method_work(settings: RunSettings) -> Work:
+    """What a training step of a run does besides one pass of a plain Transformer."""
     method = METHOD_SETTINGS[settings.method].of(settings.method_settings)
     return method.work(settings.model)
 
@@ -435,8 +385,6 @@ def _run_cost(params: Params, run: Run, measured: Sequence[Measurement]) -> RunC
         actual=_actual(run, settings, flops),
         speed=alike,
         is_of_this_model=alike is not None and alike.settings.model == settings.model,
-        start=start_run(params, run),
-        devices=training_gpus(params, run),
     )
 
 

@@ -69,9 +69,19 @@ class Jobs:
         return _row(self._needs, self._params, Run.from_wildcards(wildcards))
 
 
-def training_gpus(params: Params, run: Run) -> int:
-    """How many GPUs a training asks for."""
-    return _row(TRAINING, params, run).gpu
+def rule_resources(params: Params, rule: str, run: Run | None) -> Resources | None:
+    """What a job of a rule asks for; None if nothing, and it stays where Snakemake is."""
+    needs = _OF_RULE.get(rule)
+    if not isinstance(needs, dict):
+        return needs
+    assert run is not None, rule
+    return _row(needs, params, run)
+
+
+_OF_RULE: dict[str, Resources | Rows] = {
+    "prepare": CORPUS, "bpe": CORPUS, "estimator": ESTIMATOR, "train": TRAINING,
+    "decode": DECODING, "confidences": DECODING, "states": DECODING, "score": SCORING,
+}  # fmt: skip
 
 
 def _row(rows: Rows, params: Params, run: Run) -> Resources:

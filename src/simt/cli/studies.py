@@ -1,10 +1,17 @@
 """What people ask of a study."""
 
 import argparse
+import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from simt.cli.arguments import STUDY, count, study_params
 from simt.cli.command import Group, option
+from simt.datasheets import KINDS
+from simt.errors import SimtError
+
+if TYPE_CHECKING:
+    from simt.params import Params
 
 COMMANDS = Group("a study")
 
@@ -13,7 +20,10 @@ COMMANDS = Group("a study")
     "show what a study will run, what is done, what is out of date and why",
     STUDY,
     option(
-        "--cost", action="store_true", help="show tokens, FLOPs and device time of each run instead"
+        "--cost",
+        action="store_true",
+        help="show tokens, FLOPs and device time of each run, and the schedule, disk and memory of "
+        "the study instead",
     ),
     option(
         "--bench",
@@ -25,23 +35,49 @@ COMMANDS = Group("a study")
     option(
         "--gpus",
         type=count,
-        nargs="+",
-        default=(1, 4, 8, 16),
         metavar="N",
-        help="for --cost: wall time with these numbers of GPUs, e.g. 2 32; default: 1 4 8 16",
+        help="for --cost: plan for so many GPUs, e.g. 8; default: those of this machine",
+    ),
+    option(
+        "--kind",
+        choices=tuple(KINDS),
+        help="for --cost: of this kind, by its data sheet, e.g. a100; default: as measured",
+    ),
+    option(
+        "--cores",
+        type=count,
+        metavar="N",
+        help="for --cost: plan for so many CPU cores, e.g. 2; default: those of this machine, and "
+        "with --gpus as many as jobs ask for",
     ),
 )
 def plan(options: argparse.Namespace) -> None:
-    from simt.cost import bench_measurements, study_cost
-    from simt.plan import describe_cost, describe_study
+    from simt.plan import describe_study
     from simt.user_files import corpora_folder
 
     params = study_params(options)
     if options.cost:
-        measured = bench_measurements(params, options.bench) if options.bench else None
-        print(describe_cost(study_cost(params, params.study, measured), options.gpus))
+        print(_cost(params, options))
     else:
         print(describe_study(params, params.study, corpora_folder()))
+
+
+def _cost(params: "Params", options: argparse.Namespace) -> str:
+    from simt.cost import bench_measurements, study_cost
+    from simt.cost_report import Hardware, describe_cost
+    from simt.gpus import gpus_here
+    from simt.schedule import Machine
+    from simt.timings import read_timings
+
+    measured = bench_measurements(params, options.bench) if options.bench else None
+    gpus = options.gpus or len(gpus_here())
+    if options.kind and not gpus:
+        raise SimtError(f"say how many GPUs: --gpus 8 --kind {options.kind}")
+    cores = options.cores or (None if options.gpus else len(os.sched_getaffinity(0)))
+    hardware = Hardware(Machine(gpus, cores), KINDS.get(options.kind), options.bench is not None)
+    return describe_cost(
+        params, study_cost(params, params.study, measured), read_timings(), hardware
+    )
 
 
 @COMMANDS.command(

@@ -40,6 +40,9 @@ class Work(NamedTuple):
     source_weights: int = 0
     target_weights: int = 0
     is_rest_frozen: bool = False  # only the added weights learn
+    # For each target token with each source token of its sentence: what a decoder layer keeps for
+    # the backward pass, such as a mask that differs by row.
+    pair_numbers: int = 0
 
 
 class MethodSettings(Settings):

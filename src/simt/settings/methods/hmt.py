@@ -21,8 +21,14 @@ class HmtSettings(MethodSettings, method="hmt"):
     latency_weight: NonNegative
 
     def work(self, size: ModelSettings) -> Work:
+        """K states for each token; the masks of a state are over states and over the source."""
         selection = 2 * size.width
-        return Work(target_passes=self.states, source_weights=selection, target_weights=selection)
+        return Work(
+            target_passes=self.states,
+            source_weights=selection,
+            target_weights=selection,
+            pair_numbers=self.states + 1,
+        )
 
     def policy_in_words(self) -> str:
         last = self.low + self.states - 1

@@ -25,9 +25,10 @@ class ItstSettings(MethodSettings, method="itst"):
     threshold_decay_updates: Positive
 
     def work(self, size: ModelSettings) -> Work:
+        """The transport, and attention to the source that is spelt out: a weight for each head."""
         projection = size.width * (size.width + 1)
         weights = size.decoder_layers * projection
-        return Work(source_weights=weights, target_weights=weights)
+        return Work(source_weights=weights, target_weights=weights, pair_numbers=size.heads + 4)
 
     def policy_in_words(self) -> str:
         return "writes as soon as the next token has a fraction δ of its information"

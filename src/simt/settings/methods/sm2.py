@@ -45,6 +45,7 @@ class Sm2Settings(MethodSettings, method="sm2"):
             source_weights=size.encoder_layers * adapter,
             target_weights=size.decoder_layers * adapter + size.width + 1,
             is_rest_frozen=self.adapter_fraction > 0,
+            pair_numbers=1 if self.encoder == "uni" else 0,
         )
 
     def policy_in_words(self) -> str:

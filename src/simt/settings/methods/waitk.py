@@ -4,7 +4,8 @@ from math import inf
 from typing import ClassVar, Literal
 
 from simt.settings.base import Count
-from simt.settings.methods.base import KnobRange, MethodSettings
+from simt.settings.methods.base import KnobRange, MethodSettings, Work
+from simt.settings.steps import ModelSettings
 
 
 class WaitkSettings(MethodSettings, method="waitk"):
@@ -15,6 +16,9 @@ class WaitkSettings(MethodSettings, method="waitk"):
 
     k: Count
     target_states: Literal["frozen", "recompute"]
+
+    def work(self, size: ModelSettings) -> Work:
+        return Work(pair_numbers=1)  # the mask
 
     def policy_in_words(self) -> str:
         return "reads k tokens, then writes one and reads one in turn"
@@ -28,6 +32,9 @@ class MultipathSettings(MethodSettings, method="multipath"):
 
     sample_k_per: Literal["batch", "sentence"]
     target_states: Literal["frozen", "recompute"]
+
+    def work(self, size: ModelSettings) -> Work:
+        return Work(pair_numbers=1)  # the mask
 
     def policy_in_words(self) -> str:
         return "reads k tokens, then writes one and reads one in turn; one model for every k"

@@ -1,0 +1,95 @@
+"""How long a job will be, by the jobs that are like it.
+
+In the tiny study, every training but the -ft and -adapter ones has 8 updates, which have 2; test
+and aligned have 20 sentences each, and SM² is decoded at 5 knob values, wait-k at 1.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from simt.likeness import Likeness
+from simt.params import Params, load_params
+from simt.timings import Timing
+
+FILE = Path(__file__).parents[2] / "params.yaml"
+DECODED = "decode/tiny-deen/sm2/bi/seed1/test"
+
+
+@pytest.fixture
+def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
+    monkeypatch.chdir(tmp_path)
+    return load_params(FILE, "tiny")
+
+
+def likeness(
+    params: Params, seconds: dict[str, float], has_gpus: bool = False, on_gpu: bool = False
+) -> Likeness:
+    """With these records."""
+    timings = {name: Timing(0, value, value, on_gpu) for name, value in seconds.items()}
+    return Likeness(params, timings, has_gpus)
+
+
+def test_own_record_comes_first_unless_it_is_left_out(params: Params) -> None:
+    known = likeness(
+        params, {"decode/tiny-deen/sm2/bi/seed1/test": 7, "decode/tiny-deen/sm2/bi-p/seed1/test": 9}
+    )
+    assert known.seconds(DECODED, without_own=False) == 7
+    assert known.seconds(DECODED, without_own=True) == 9
+
+
+def test_same_method_is_more_alike_than_another_and_several_give_their_median(
+    params: Params,
+) -> None:
+    known = likeness(
+        params,
+        {
+            "decode/tiny-deen/hmt/l2-k4/seed1/test": 1,
+            "decode/tiny-deen/sm2/bi-p/seed1/test": 4,
+            "decode/tiny-deen/sm2/bi-no-omt/seed1/test": 8,
+        },
+    )
+    assert known.seconds(DECODED, without_own=True) == 6
+
+
+def test_scores_are_carried_over_by_knob_values(params: Params) -> None:
+    known = likeness(params, {"score/tiny-deen/waitk/k3/seed1/test": 3})
+    assert known.seconds("score/tiny-deen/sm2/bi/seed1/test", without_own=True) == pytest.approx(15)
+
+
+def test_trainings_are_carried_over_by_flops(params: Params) -> None:
+    known = likeness(params, {"train/tiny-deen/sm2/bi/seed1": 8})
+    # The same model for a quarter of the updates.
+    assert known.seconds("train/tiny-deen/sm2/bi-ft/seed1", False) == pytest.approx(2)
+
+
+def test_corpora_are_carried_over_by_sentences_up_to_ten_times_as_many(params: Params) -> None:
+    known = likeness(params, {"bpe/tiny-deen": 1})
+    assert known.seconds("bpe/toy-deen", without_own=True) is None  # 20,000 and 300 sentences
+    near = likeness(params, {"bpe/toy-deen-u1200": 30})
+    assert near.seconds("bpe/toy-deen", without_own=True) == 30
+
+
+def test_download_of_another_corpus_tells_nothing(params: Params) -> None:
+    known = likeness(params, {"fetch/multi30k-deen": 60})
+    assert known.seconds("fetch/tatoeba-deen", without_own=False) is None
+    assert known.seconds("fetch/multi30k-deen", without_own=False) == 60
+
+
+def test_cpu_tells_nothing_of_a_gpu_nor_the_other_way_round(params: Params) -> None:
+    record = {"decode/tiny-deen/sm2/bi/seed1/test": 7.0}
+    assert likeness(params, record, has_gpus=True).seconds(DECODED, False) is None
+    assert likeness(params, record, on_gpu=True).seconds(DECODED, False) is None
+    assert likeness(params, record, has_gpus=True, on_gpu=True).seconds(DECODED, False) == 7
+
+
+def test_training_on_a_gpu_counts_for_each_that_its_rule_asks_for(params: Params) -> None:
+    record = {"train/wmt15-deen/offline/bi-big/seed1": 100.0}  # four GPUs
+    known = likeness(params, record, has_gpus=True, on_gpu=True)
+    assert known.seconds("train/wmt15-deen/offline/bi-big/seed1", False) == 400
+
+
+def test_record_of_what_params_no_longer_have_is_passed_over(params: Params) -> None:
+    known = likeness(params, {"train/gone-deen/sm2/bi/seed1": 8, "figure/gone/fig03-bleu-al": 1})
+    assert known.seconds("train/tiny-deen/sm2/bi/seed1", without_own=False) is None
+    assert known.seconds("figure/tiny/fig03-bleu-al", without_own=False) == 1
