@@ -50,7 +50,7 @@ def describe_cost(
         *_measured_lines(cost),
         "",
         *_schedule_lines(workload, hardware),
-        *_record_lines(workload, timings),
+        *record_lines(workload, timings),
         "",
         *_first_lines(workload),
         "",
@@ -220,7 +220,7 @@ def _wrapped(parts: Sequence[str], width: int = 116) -> Iterator[str]:
         yield f"    {line}"
 
 
-def _record_lines(workload: Workload, timings: Mapping[str, Timing]) -> Iterator[str]:
+def record_lines(workload: Workload, timings: Mapping[str, Timing]) -> Iterator[str]:
     """Plan and record of the jobs that are done and could be planned without their own record."""
     done = {job.name for job in workload.jobs if job.is_done and job.name in timings}
     known = {job.name for job in workload.jobs if job.seconds is not None} & done

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from simt.params import load_params
+from simt.schedule import Machine
+from simt.workload import study_workload
 from tests.samples.project import LOCAL, ROOT, TINY, change, planned, refusal, run
 
 
@@ -33,6 +36,23 @@ def test_face_of_figures_is_chosen_on_the_command_line(project: Path) -> None:
 def test_mistake_in_params_is_told_without_a_traceback(project: Path) -> None:
     change(project, "training/dropout", 3)
     assert "training.dropout: 3: input should be less than 1" in refusal(project)
+
+
+def test_every_job_is_scheduled_by_its_log_with_what_its_rule_asks_for(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = run(project, "snakemake", "-n", "--cores", "64", *TINY)
+    asked = {}
+    for block in re.split(r"^\[.+\]$", said, flags=re.MULTILINE):
+        if log := re.search(r"^    log: logs/(\S+)\.log", block, flags=re.MULTILINE):
+            threads = re.search(r"^    threads: (\d+)$", block, flags=re.MULTILINE)
+            gpus = re.search(r"\bgpu=(\d+)", block)
+            asked[log[1]] = tuple(int(found[1]) if found else 0 for found in (gpus, threads))
+    monkeypatch.chdir(project)
+    params = load_params(Path("params.yaml"), "tiny")
+    jobs = study_workload(params, "tiny", Machine(cores=64), {}).jobs
+    # Snakemake does not mention a single thread.
+    assert asked == {job.name: (job.gpus, job.threads if job.threads > 1 else 0) for job in jobs}
 
 
 @pytest.mark.slow
