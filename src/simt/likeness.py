@@ -1,11 +1,12 @@
 """How long a job will be, by the record of the jobs that are most like it.
 
-A time is carried over in proportion to the work, where that is known of both and not too different.
+A time is carried over in proportion to the work, where that is known of both and not too different;
+what any job of a rule takes before its work, such as imports, stays as it is.
 What a CPU took says nothing of a GPU, and the other way round. What nothing tells is unknown, not
 zero.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from statistics import median
@@ -40,6 +41,30 @@ class Traits:
     work: float = 1.0  # for each of them, or in all
 
 
+@dataclass(frozen=True)
+class Usable:
+    """A record that tells something of a job."""
+
+    likeness: tuple[bool, ...]
+    seconds: float
+    ratio: float  # of the job's work to its own
+
+
+def fixed_seconds(records: Sequence[Usable]) -> float:
+    """What a job takes whatever its work, as imports do: from the line through least and most work.
+
+    Not below zero, and not above any record.
+    """
+    if not records:
+        return 0.0
+    least, most = (choose(records, key=lambda one: 1 / one.ratio) for choose in (min, max))
+    shortest = min(one.seconds for one in records)
+    if least.ratio == most.ratio:
+        return 0.0
+    slope = (most.seconds - least.seconds) / (1 / most.ratio - 1 / least.ratio)
+    return min(shortest, max(0.0, least.seconds - slope / least.ratio))
+
+
 class Likeness:
     """Finds the records that are most like a job."""
 
@@ -56,17 +81,22 @@ class Likeness:
 
     def seconds(self, name: str, without_own: bool) -> float | None:
         """On one GPU, or without any: the median of the records most like a job."""
-        traits = self._traits(name)
-        found: list[tuple[tuple[bool, ...], float]] = []
+        found = self._usable(name, without_own)
+        most = max((one.likeness for one in found), default=())
+        fixed = fixed_seconds(found)
+        alike = [one for one in found if one.likeness == most]
+        return median(fixed + (one.seconds - fixed) * one.ratio for one in alike) if alike else None
+
+    def _usable(self, name: str, without_own: bool) -> list["Usable"]:
+        traits, found = self._traits(name), []
         for other, its, timing in self._records.get(_rule(name), []):
             if (without_own and other == name) or not self._is_of_this_device(name, timing):
                 continue
-            ratio = self._ratio(traits, its)
-            if ratio is not None:
+            if (ratio := self._ratio(traits, its)) is not None:
                 same = (one == two for one, two in zip(traits.alike, its.alike, strict=True))
-                found.append(((other == name, *same), ratio * self._device_seconds(other, timing)))
-        most = max((same for same, _ in found), default=())
-        return median(seconds for same, seconds in found if same == most) if found else None
+                seconds = self._device_seconds(other, timing)
+                found.append(Usable((other == name, *same), seconds, ratio))
+        return found
 
     def _is_of_this_device(self, name: str, timing: Timing) -> bool:
         return _rule(name) not in _ON_GPU or timing.has_gpu == self._has_gpus

@@ -1,5 +1,6 @@
 """What a person reads of cost, schedule, disk and memory."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -79,7 +80,11 @@ def test_run_that_does_not_fit_is_told_with_the_remedy(params: Params, tmp_path:
     large = load_params(tmp_path / "params.yaml", "paper")
     lines = lines_of(large, "paper", Hardware(Machine(gpus=8), KINDS["rtx4090"]))
     assert any("does not fit RTX 4090: " in line for line in lines)
-    assert any("lower training.micro_tokens to 16384: " in line for line in lines)
+    remedies = re.findall(r"lower training.micro_tokens to (\d+): (.+) GB", "\n".join(lines))
+    assert remedies
+    for tokens, gigabytes in remedies:
+        assert 65536 % int(tokens) == 0
+        assert float(gigabytes) <= 23  # of 24, one is for the driver
     assert not any("does not fit" in line for line in lines_of(params, "paper", EIGHT_A100))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from simt.likeness import Likeness
+from simt.likeness import Likeness, Usable, fixed_seconds
 from simt.params import Params, load_params
 from simt.timings import Timing
 
@@ -55,6 +55,17 @@ def test_same_method_is_more_alike_than_another_and_several_give_their_median(
 def test_scores_are_carried_over_by_knob_values(params: Params) -> None:
     known = likeness(params, {"score/tiny-deen/waitk/k3/seed1/test": 3})
     assert known.seconds("score/tiny-deen/sm2/bi/seed1/test", without_own=True) == pytest.approx(15)
+
+
+def test_what_does_not_grow_with_the_work_is_not_carried_over() -> None:
+    # 4 s and 1 s for each unit of work: 3 units took 7 s, 11 took 15 s; the job has 1.
+    records = [Usable((True,), 7, ratio=1 / 3), Usable((False,), 15, ratio=1 / 11)]
+    assert fixed_seconds(records) == pytest.approx(4)
+    assert fixed_seconds(records[:1]) == 0  # one record cannot tell
+    # Twice the work took three times as long: nothing is left for imports.
+    assert fixed_seconds([Usable((True,), 5, ratio=1), Usable((True,), 15, ratio=0.5)]) == 0
+    # More work took less time, by chance: no more than the shortest.
+    assert fixed_seconds([Usable((True,), 5, ratio=1), Usable((True,), 3, ratio=0.5)]) == 3
 
 
 def test_trainings_are_carried_over_by_flops(params: Params) -> None:

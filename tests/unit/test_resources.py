@@ -4,7 +4,11 @@ from pathlib import Path
 
 import yaml
 
-from simt.resources import DECODING, SCORING, TRAINING
+from simt.cost import pair_text
+from simt.memory import CPU, training_memory
+from simt.params import load_params
+from simt.resources import DECODING, SCORING, TRAINING, rule_resources
+from simt.runs import run_settings, study_runs
 
 PROFILE = Path(__file__).parents[2] / "workflow/profiles/slurm/config.yaml"
 DAY_HOURS = 24  # the limit of many queues
@@ -16,3 +20,14 @@ def test_a_first_attempt_takes_no_more_than_a_day() -> None:
         assert together * (row.hours + SCORING.hours) <= DAY_HOURS
     for row in TRAINING.values():
         assert row.hours <= DAY_HOURS
+
+
+def test_a_training_fits_the_memory_it_asks_for_even_without_a_gpu() -> None:
+    params = load_params(PROFILE.parents[3] / "params.yaml", "paper")
+    of_process = 2_000_000_000  # Python, torch and ids, about four times what was measured
+    for run in study_runs(params.studies["paper"]):
+        settings, asked = run_settings(params, run), rule_resources(params, "train", run)
+        text, longest = pair_text(params, run.pair), settings.training.max_tokens
+        needed = training_memory(settings, text, CPU, longest).total + of_process
+        assert asked is not None
+        assert needed <= asked.memory_gb * 1e9
