@@ -227,10 +227,11 @@ def record_lines(workload: Workload, timings: Mapping[str, Timing]) -> Iterator[
     if not known:
         return
     took = span([timings[name] for name in done])
-    planned = workload.only(done)
+    least = "at least " if known < done else ""
+    planned = least + wall_time(workload.only(done).schedule.seconds)
     yield (
         f"  on record      {count(len(done), 'job')} done in {wall_time(took.seconds)} from the "
-        f"first start to the last end, planned {wall_time(planned.schedule.seconds)}"
+        f"first start to the last end, planned {planned}"
     )
     if took.idle > took.seconds / 20:
         yield f"                 for {wall_time(took.idle)} of it no job was at work"

@@ -129,7 +129,7 @@ def test_what_is_done_is_compared_with_what_was_planned_from_others() -> None:
     lines = list(record_lines(Workload(Machine(cores=2), jobs, between=0), timings))
     assert lines[0] == (
         "  on record      3 jobs done in 2.0 min from the first start to the last end, "
-        "planned 1.0 min"
+        "planned at least 1.0 min"
     )
     assert lines[1].strip() == "for 1.0 min of it no job was at work"
     assert lines[3].split() == ["runs", "1.0", "min", "1.0", "min", "2", "jobs"]
