@@ -33,10 +33,8 @@ class Storage:
 
 
 CPU = Storage(product=FP32, cast=0, kept=FP32, chunk_scores=1 << 18)
-GPU = {
-    "bf16": Storage(product=2, cast=2, kept=1, chunk_scores=1 << 26),
-    "fp32": Storage(product=FP32, cast=0, kept=1, chunk_scores=1 << 26),
-}
+GPU_FP32 = Storage(product=FP32, cast=0, kept=1, chunk_scores=1 << 26)
+GPU_BF16 = Storage(product=2, cast=2, kept=1, chunk_scores=1 << 26)
 
 
 @dataclass(frozen=True)
@@ -56,9 +54,9 @@ class Memory:
 
 def gpu_memory(settings: RunSettings, text: Text, gpus: int) -> Memory:
     """Of each GPU that takes part in a training; several also hold gradients on their way."""
-    return training_memory(
-        settings, text, GPU[settings.training.precision], settings.training.max_tokens, gpus > 1
-    )
+    training = settings.training
+    storage = GPU_FP32 if training.precision == "fp32" else GPU_BF16
+    return training_memory(settings, text, storage, training.max_tokens, gpus > 1)
 
 
 def training_memory(

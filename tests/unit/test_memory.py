@@ -9,7 +9,7 @@ from torch import Tensor
 
 from simt.corpus.ids import SPECIAL_IDS
 from simt.cost import Text
-from simt.memory import CPU, gpu_memory, training_memory
+from simt.memory import CHUNK_ROWS, CPU, GPU_BF16, GPU_FP32, gpu_memory, training_memory
 from simt.methods import METHODS, build_model, losses
 from simt.model.network import VocabularySizes
 from simt.params import load_params
@@ -100,8 +100,6 @@ def test_gpu_keeps_less_of_a_batch_than_a_cpu() -> None:
 
 
 def test_chunks_of_the_vocabulary_are_those_of_the_losses() -> None:
-    from simt import memory
-
-    assert memory.CHUNK_ROWS == losses.CHUNK_ROWS
+    assert CHUNK_ROWS == losses.CHUNK_ROWS
     assert losses.CHUNK_SCORES["cpu"] == CPU.chunk_scores
-    assert {one.chunk_scores for one in memory.GPU.values()} == {losses.CHUNK_SCORES["cuda"]}
+    assert losses.CHUNK_SCORES["cuda"] == GPU_BF16.chunk_scores == GPU_FP32.chunk_scores
