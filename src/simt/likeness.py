@@ -135,7 +135,7 @@ class Likeness:
             return self._traits_of_run(rule, subject)
         if rule in _OF_STUDY:
             study = self._params.studies[subject]
-            return Traits((subject,), work=len(study_points(self._params, study)))
+            return Traits((subject,), work=max(1, len(study_points(self._params, study))))
         if rule in ("figure", "table"):
             study_name, drawing = subject.split("/")
             return Traits((drawing, study_name))

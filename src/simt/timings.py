@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from math import inf
 from pathlib import Path
 from statistics import median
 
@@ -40,9 +41,15 @@ def read_timings(logs: Path = LOGS) -> dict[str, Timing]:
     found = {}
     for path in sorted(logs.rglob(f"*{_ENDING}")):
         name = path.relative_to(logs).as_posix().removesuffix(_ENDING)
-        if attempts := _last_whole(read_usage(logs / f"{name}.log")):
+        attempts = _last_whole(read_usage(logs / f"{name}.log"))
+        if attempts and all(_is_possible(one) for one in attempts):
             found[name] = Timing.of(attempts)
     return found
+
+
+def _is_possible(usage: Usage) -> bool:
+    """Whether its numbers are times at all; a damaged file may say anything."""
+    return 0 <= usage.started < inf and 0 <= usage.seconds < inf
 
 
 def _last_whole(attempts: list[Usage]) -> list[Usage]:

@@ -40,6 +40,12 @@ def test_job_that_never_came_to_its_end_has_no_time() -> None:
     assert read_timings() == {}
 
 
+@pytest.mark.parametrize("seconds", [-1.0, float("inf"), float("nan")])
+def test_time_that_is_none_is_passed_over(seconds: float) -> None:
+    leave("bpe/toy-deen", (100, seconds, True))
+    assert read_timings() == {}
+
+
 def test_span_is_from_the_first_start_to_the_last_end_with_the_time_between_jobs() -> None:
     jobs = [Timing(10, 20, 10, False), Timing(12, 15, 3, False), Timing(26, 30, 4, False)]
     assert span(jobs) == Span(seconds=20, idle=6)
