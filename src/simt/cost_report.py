@@ -39,32 +39,19 @@ def describe_cost(
 ) -> str:
     """The cost of each training, then the schedule, disk and memory of the whole study."""
     workload = _workload(params, cost, timings, hardware)
-    lines = [
-        f"Cost of study {cost.study}: {count(len(cost.runs), 'training')}, "
-        f"{short(cost.planned.target_tokens)} target tokens, {short(cost.planned.flops)}FLOP",
+    sections = (
         _headline(cost),
-        "",
-        *_run_lines(cost),
-        "",
-        *_outcome_lines(cost),
-        *_measured_lines(cost),
-        "",
-        *_schedule_lines(workload, hardware),
-        *record_lines(workload, timings),
-        "",
-        *_first_lines(workload),
-        "",
-        "Disk by stage",
-        *(
-            f"  {one.stage:<12} {gigabytes(one.size):>9}  {one.basis}"
-            for one in disk_by_stage(params, cost, workload.schedule)
-        ),
-        "",
-        *_memory_lines(params, cost, hardware),
-        *_assumed_lines(cost, workload, hardware.machine.gpus),
-        *(f"Not used: {problem}" for problem in cost.unusable),
-    ]
-    return "\n".join(lines)
+        _run_lines(cost),
+        [*_outcome_lines(cost), *_measured_lines(cost)],
+        [*_schedule_lines(cost, workload, hardware), *record_lines(workload, timings)],
+        _first_lines(workload),
+        _disk_lines(params, cost, workload),
+        _memory_lines(params, cost, hardware),
+        _assumed_lines(cost, workload, hardware.machine.gpus),
+        (f"Not used: {problem}" for problem in cost.unusable),
+    )
+    texts = ("\n".join(lines) for lines in sections)
+    return "\n\n".join(text for text in texts if text)
 
 
 def _workload(
@@ -93,14 +80,19 @@ def _on_gpus(cost: StudyCost, workload: Workload, gpu: Gpu, machine: Machine) ->
 # --- trainings --------------------------------------------------------------------------------
 
 
-def _headline(cost: StudyCost) -> str:
+def _headline(cost: StudyCost) -> Iterator[str]:
     """The device hours of all trainings, where speeds tell; of a usual GPU if it fits."""
+    yield (
+        f"Cost of study {cost.study}: {count(len(cost.runs), 'training')}, "
+        f"{short(cost.planned.target_tokens)} target tokens, {short(cost.planned.flops)}FLOP"
+    )
     if cost.planned.device_hours is not None:
-        return f"{duration(cost.planned.device_hours)} of one device, by speeds measured here"
-    if cost.is_gpu_sized:
+        yield f"{duration(cost.planned.device_hours)} of one device, by speeds measured here"
+    elif cost.is_gpu_sized:
         hours = duration(cost.hours_on(REFERENCE))
-        return f"About {hours} of one {REFERENCE.name}*. {_NOT_MEASURED}"
-    return _NOT_MEASURED
+        yield f"About {hours} of one {REFERENCE.name}*. {_NOT_MEASURED}"
+    else:
+        yield _NOT_MEASURED
 
 
 _NOT_MEASURED = (
@@ -165,11 +157,12 @@ def _measured_lines(cost: StudyCost) -> Iterator[str]:
 # --- schedule ---------------------------------------------------------------------------------
 
 
-def _schedule_lines(workload: Workload, hardware: Hardware) -> Iterator[str]:
+def _schedule_lines(cost: StudyCost, workload: Workload, hardware: Hardware) -> Iterator[str]:
     """How long it all takes on a machine, and why not less."""
     if any(job.rule == "train" for job in workload.unknown):
         yield f"No schedule on {_machine_words(hardware)}: the speed of these models is not known."
-        yield "  By the data sheet of a GPU: simt plan --cost --gpus 8 --kind a100"
+        if cost.is_gpu_sized:
+            yield "  By the data sheet of a GPU: simt plan --cost --gpus 8 --kind a100"
         return
     schedule, path = workload.schedule, workload.critical_path
     jobs = count(len(workload.jobs), "job")
@@ -264,7 +257,13 @@ def _first_lines(workload: Workload) -> Iterator[str]:
         yield f"  snakemake --prioritize {run.folder}/model.pt"
 
 
-# --- memory and GPUs --------------------------------------------------------------------------
+# --- disk, memory and GPUs --------------------------------------------------------------------
+
+
+def _disk_lines(params: Params, cost: StudyCost, workload: Workload) -> Iterator[str]:
+    yield "Disk by stage"
+    for one in disk_by_stage(params, cost, workload.schedule):
+        yield f"  {one.stage:<12} {gigabytes(one.size):>9}  {one.basis}"
 
 
 def _memory_lines(params: Params, cost: StudyCost, hardware: Hardware) -> Iterator[str]:
@@ -287,7 +286,6 @@ def _memory_lines(params: Params, cost: StudyCost, hardware: Hardware) -> Iterat
         yield f"            {parts}"
         if not fits:
             yield f"            {_remedy(params, run, gpu)}"
-    yield ""
 
 
 def _run_memory(params: Params, run: Run, settings: RunSettings) -> Memory:

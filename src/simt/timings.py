@@ -1,8 +1,8 @@
 """How long the jobs below logs/ have taken, by what ``usage`` wrote beside their logs."""
 
+from bisect import bisect_right
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
 from math import inf
 from pathlib import Path
 from statistics import median
@@ -82,16 +82,13 @@ def span(timings: Collection[Timing]) -> Span:
 
 
 def turnaround(timings: Mapping[str, Timing]) -> float:
-    """Seconds between two jobs in the same place, as far as the record tells.
+    """Seconds from the end of a job to the start of the one that it made way for.
 
-    As many places are taken to be there as were ever busy at the same time.
+    That is taken to be the last end before each start; the median is not moved by pauses.
     """
-    in_order = sorted(timings.values(), key=lambda one: one.started)
-    free: list[float] = []  # since when each place is
+    ends = sorted(one.ended for one in timings.values())
     gaps = []
-    for one in in_order:
-        heapify(free)
-        if free and free[0] <= one.started:
-            gaps.append(one.started - heappop(free))
-        heappush(free, one.ended)
+    for one in timings.values():
+        if before := bisect_right(ends, one.started):
+            gaps.append(one.started - ends[before - 1])
     return median(gaps) if gaps else USUAL_TURNAROUND

@@ -52,8 +52,8 @@ def test_span_is_from_the_first_start_to_the_last_end_with_the_time_between_jobs
     assert span([]) == Span(0, 0)
 
 
-def test_turnaround_is_the_time_until_the_next_job_in_the_same_place() -> None:
-    # Two places: one is free from 10 to 11 and from 20 to 22, the other from 12 to 15.
+def test_turnaround_is_the_time_from_the_last_end_to_a_start() -> None:
+    # 10 to 11, 12 to 15, 20 to 22; whatever starts first makes nobody wait.
     times = [(0, 10), (0, 12), (11, 20), (15, 30), (22, 25)]
     timings = {
         str(n): Timing(start, end, end - start, False) for n, (start, end) in enumerate(times)
