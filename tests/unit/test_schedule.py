@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import permutations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simt.schedule import Job, Machine, Schedule, chain_seconds, critical_path, scheduled
@@ -110,6 +110,7 @@ def _fits(
 
 
 @pytest.mark.parametrize("is_longest_first", [True, False])
+@settings(deadline=None)
 @given(jobs=graphs(), gpus=st.integers(0, 3), cores=st.integers(1, 3))
 def test_no_schedule_beats_its_bounds_or_the_best_of_all(
     jobs: list[Job], gpus: int, cores: int, is_longest_first: bool
@@ -124,6 +125,7 @@ def test_no_schedule_beats_its_bounds_or_the_best_of_all(
     assert schedule.seconds >= best
 
 
+@settings(deadline=None)
 @given(jobs=graphs(), gpus=st.integers(0, 3), cores=st.integers(1, 3))
 def test_no_moment_has_more_at_work_than_there_is(jobs: list[Job], gpus: int, cores: int) -> None:
     machine = Machine(gpus, cores)
