@@ -141,7 +141,7 @@ class Likeness:
             return Traits((drawing, study_name))
         if rule == "estimator":  # of so many sentences, whatever the pair
             return Traits((subject,))
-        is_download = rule == "fetch" and self._params.pairs[subject].toy is None
+        is_download = self._params.pairs[subject].toy is None and rule == "fetch"
         return Traits((subject,), text=(subject, "download" if is_download else "train"))
 
     def _traits_of_run(self, rule: str, subject: str) -> Traits:

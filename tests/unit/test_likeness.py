@@ -77,8 +77,14 @@ def test_trainings_are_carried_over_by_flops(params: Params) -> None:
 def test_corpora_are_carried_over_by_sentences_up_to_ten_times_as_many(params: Params) -> None:
     known = likeness(params, {"bpe/tiny-deen": 1})
     assert known.seconds("bpe/toy-deen", without_own=True) is None  # 20,000 and 300 sentences
-    near = likeness(params, {"bpe/toy-deen-u2400": 30})
+    near = likeness(params, {"bpe/toy-deen-u3200": 30})
     assert near.seconds("bpe/toy-deen", without_own=True) == 30  # the same text
+
+
+@pytest.mark.parametrize("name", ["bpe/gone-deen", "train/gone-deen/sm2/bi/seed1", "report/gone"])
+def test_record_of_what_params_no_longer_have_is_passed_over(name: str, params: Params) -> None:
+    known = likeness(params, {name: 1, "bpe/toy-deen-u3200": 30})
+    assert known.seconds("bpe/toy-deen", without_own=True) == 30
 
 
 def test_download_of_another_corpus_tells_nothing(params: Params) -> None:
@@ -98,9 +104,3 @@ def test_training_on_a_gpu_counts_for_each_that_its_rule_asks_for(params: Params
     record = {"train/wmt15-deen/offline/bi-big/seed1": 100.0}  # four GPUs
     known = likeness(params, record, has_gpus=True, on_gpu=True)
     assert known.seconds("train/wmt15-deen/offline/bi-big/seed1", False) == 400
-
-
-def test_record_of_what_params_no_longer_have_is_passed_over(params: Params) -> None:
-    known = likeness(params, {"train/gone-deen/sm2/bi/seed1": 8, "figure/gone/fig03-bleu-al": 1})
-    assert known.seconds("train/tiny-deen/sm2/bi/seed1", without_own=False) is None
-    assert known.seconds("figure/tiny/fig03-bleu-al", without_own=False) == 1
