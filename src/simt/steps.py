@@ -6,6 +6,7 @@ Rules, `simt plan` and `simt check` all ask here.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from shlex import quote
 from typing import Literal, NamedTuple, cast
@@ -100,6 +101,11 @@ class Step:
     reads: tuple[Read, ...] = ()
     given: tuple[str, ...] = ()  # what it reads that no step has made
 
+    @cached_property
+    def part(self) -> str:
+        """The part that it is of figures, tables and the report, which read of many."""
+        return str(self.folder.relative_to(RESULTS))
+
     @property
     def marker(self) -> Path:
         """The file that is there only when all others are."""
@@ -153,6 +159,7 @@ class Steps:
         self._study = params.studies[study_name]
         self._paper = paper_folder(study_name)
         self._made: dict[Path, Step] = {}
+        self._drawings: dict[Kind, list[Step]] = {}
 
     def all(self) -> list[Step]:
         """Every step, each after those that it reads from."""
@@ -175,11 +182,16 @@ class Steps:
     def points(self) -> list[Step]:
         """Decodings, each with its scores; then the states of the policy viewer."""
         steps = []
-        for point in study_points(self._params, self._study):
+        for point in self._points:
             steps.append(self.decoding(point))
             if point.split != "valid":  # where there is nothing to score
                 steps.append(self.scoring(point))
         return steps + [self.states(one) for one in viewed_points(self._params, self._study)]
+
+    @cached_property
+    def _points(self) -> list[Point]:
+        """Every decoding of the study."""
+        return study_points(self._params, self._study)
 
     def paper(self) -> list[Step]:
         """Figures, tables, and what else is read by people."""
@@ -290,7 +302,10 @@ class Steps:
 
     def drawings(self, kind: Kind) -> list[Step]:
         """The figures, or the tables, for which the study has something to show."""
-        return [self.drawing(kind, one) for one in study_drawings(self._params, self._study, kind)]
+        if kind not in self._drawings:
+            shown = study_drawings(self._params, self._study, kind)
+            self._drawings[kind] = [self.drawing(kind, one) for one in shown]
+        return self._drawings[kind]
 
     def drawing(self, kind: Kind, name: str) -> Step:
         """A figure or table: the numbers of its points, and of their runs."""
@@ -350,7 +365,7 @@ class Steps:
         return self._once(self._paper / CURVES.marker, self._curves)
 
     def _curves(self) -> Step:
-        points = [one for one in study_points(self._params, self._study) if one.split == "test"]
+        points = [one for one in self._points if one.split == "test"]
         reads = [read for point in points for read in self._numbers(point)]
         return _of_paper("curves", self._paper, self._excerpt(), CURVES, reads)
 
@@ -367,11 +382,15 @@ class Steps:
             (self.decoding(point), (SUMS_FILE,))
             if point.split == "valid"
             else (self.scoring(point), (SENTENCES_FILE,))
-            for point in study_points(self._params, self._study)
+            for point in self._points
         ]
 
     def report(self, file: str = "report.html") -> Step:
         """The page of the study."""
+        product = written(file)
+        return self._once(self._paper / product.marker, lambda: self._report(product))
+
+    def _report(self, product: Product) -> Step:
         viewer = self._params.paper.policy_viewer
         shown = (f"*.{CAPTION_FORMAT}", "*.svg")
         reads: list[tuple[Step, Patterns]] = [
@@ -389,7 +408,7 @@ class Steps:
             reads.append((self.decoding(point), (INSTANCES_FILE,)))
         for point in viewed_points(self._params, self._study):
             reads.append((self.states(point), (STATES_FILE,)))
-        return _of_paper("report", self._paper, self._excerpt(), written(file), reads)
+        return _of_paper("report", self._paper, self._excerpt(), product, reads)
 
     def _once(self, key: Path, make: Callable[[], Step]) -> Step:
         if key not in self._made:
@@ -422,9 +441,6 @@ def _of_paper(
     reads: list[tuple[Step, Patterns]],
 ) -> Step:
     """A step that reads of many others; each goes by its folder, and is named once."""
-    named = {(step.marker, patterns): (step, patterns) for step, patterns in reads}
-    parts = tuple(
-        Read(str(step.folder.relative_to(RESULTS)), step, patterns)
-        for step, patterns in named.values()
-    )
+    named = {(step.name, patterns): (step, patterns) for step, patterns in reads}
+    parts = tuple(Read(step.part, step, patterns) for step, patterns in named.values())
     return Step("paper", name, folder, settings, product, parts)

@@ -1,4 +1,5 @@
 # What every rule file needs: the parameters, read once, and the names of files.
+import gc
 import shlex
 import sys
 import time
@@ -32,6 +33,10 @@ from simt.user_files import (
     unfetched_pairs,
 )
 
+# A graph of thousands of jobs stays to the end: looking through it for garbage, again and again as it
+# grows, is a sixth of the time that a plan takes.
+gc.set_threshold(100_000)
+
 try:
     PARAMS = load_params(
         Path("params.yaml"), config.get("study"), config.get("fidelity")
@@ -39,8 +44,9 @@ try:
     check_drawings(PARAMS.paper, FIGURES, TABLES)
     STEPS = Steps(PARAMS, PARAMS.study)
     if workflow.is_main_process and "--unlock" not in sys.argv:
-        refuse_damage(STEPS.all())
-        if future := end_future(STEPS.all(), time.time()):
+        all_steps = STEPS.all()
+        refuse_damage(all_steps)
+        if future := end_future(all_steps, time.time()):
             logger.warning(
                 f"{future} results had times in the future (was the clock set back?);"
                 " their times are now the present one."

@@ -4,14 +4,13 @@ CORPUS_JOBS = Jobs(PARAMS, CORPUS)
 
 # What the user has to provide is asked for before anything is downloaded (onstart, in tracking.smk);
 # a dry run only hears of it.
-LACKING = missing_by_pair(
-    PARAMS, unfetched_pairs(PARAMS, PARAMS.study), corpora_folder()
-)
-if LACKING and workflow.is_main_process:
-    logger.warning(
-        f"Files that only you can provide are missing ({', '.join(LACKING)}): "
-        f"`simt plan --study {PARAMS.study}` lists them."
-    )
+if workflow.is_main_process:
+    unfetched = unfetched_pairs(PARAMS, PARAMS.study)
+    if lacking := missing_by_pair(PARAMS, unfetched, corpora_folder()):
+        logger.warning(
+            f"Files that only you can provide are missing ({', '.join(lacking)}): "
+            f"`simt plan --study {PARAMS.study}` lists them."
+        )
 
 
 # What is fetched is not declared but the list of it: Snakemake would delete it all when one of

@@ -67,29 +67,28 @@ rule table:
 
 
 # A target for each: `snakemake … -- fig03-bleu-al`; one that the study leaves out says why.
-for drawing in [
-    STEPS.drawing(kind, name)
-    for kind, names in (("figures", FIGURES), ("tables", TABLES))
-    for name in names
+for kind, drawing in [
+    *(("figures", name) for name in FIGURES),
+    *(("tables", name) for name in TABLES),
 ]:
 
     rule:
         name:
-            drawing.name
+            drawing
         input:
-            drawing.outputs,
+            lambda wildcards, of=(kind, drawing): STEPS.drawing(*of).outputs,
 
 
 rule curves:
     input:
-        STEPS.curves().inputs,
+        lambda wildcards: STEPS.curves().inputs,
     output:
         [f"{PAPER_FOLDER}/{name}" for name in CURVES.outputs],
     log:
         "logs/curves/{study}.log",
     localrule: True  # seconds of work, on the submit node
     params:
-        settings=STEPS.curves().settings.as_json(),
+        settings=lambda wildcards: STEPS.curves().settings.as_json(),
     shell:
         "simt --log {log} curves --settings {params.settings:q}"
         f" --to {of_wildcards(PAPER_FOLDER)}"
@@ -97,7 +96,7 @@ rule curves:
 
 rule claims:
     input:
-        STEPS.claims().inputs,
+        lambda wildcards: STEPS.claims().inputs,
     output:
         json=f"{PAPER_FOLDER}/claims.json",
         md=report(
@@ -110,7 +109,7 @@ rule claims:
         "logs/claims/{study}.log",
     localrule: True  # seconds of work, on the submit node
     params:
-        settings=STEPS.claims().settings.as_json(),
+        settings=lambda wildcards: STEPS.claims().settings.as_json(),
     shell:
         "simt --log {log} write-claims --settings {params.settings:q}"
         f" --to {of_wildcards(PAPER_FOLDER)}"
@@ -118,7 +117,7 @@ rule claims:
 
 rule report:
     input:
-        STEPS.report().inputs,
+        lambda wildcards: STEPS.report().inputs,
     output:
         page=f"{PAPER_FOLDER}/report.html",
         marker=f"{PAPER_FOLDER}/markers/report.json",
@@ -126,6 +125,6 @@ rule report:
         "logs/report/{study}.log",
     localrule: True  # seconds of work, on the submit node
     params:
-        settings=STEPS.report().settings.as_json(),
+        settings=lambda wildcards: STEPS.report().settings.as_json(),
     shell:
         "simt --log {log} report --settings {params.settings:q} --to {output.page}"
