@@ -5,8 +5,9 @@ cancelling it, that SLURM no longer lists, whose limits let it never start, or w
 raised an error; it gives jobs up for lost when the controller does not answer for a while, and
 takes a full queue for a failure. Here each of these comes to an end, with a line that says so.
 
-Only how jobs are watched and how refusals are treated is different: what is submitted, and all
-settings, are those of that plugin.
+It also runs the jobs of a group all at once, with the memory of one, and has two Snakemakes in
+each SLURM job, one inside the other: here these are one, and keep to the limits of a group. What
+else is submitted, and all settings, are those of that plugin.
 """
 
 import asyncio
@@ -87,6 +88,18 @@ class Executor(SlurmExecutor):  # type: ignore[misc] # the plugin has no types
         if message not in self._said:
             self._said.add(message)
             self.logger.warning(message)
+
+    def additional_general_args(self) -> str:
+        """What the jobs of a group share; and no executor, so that its Snakemake runs them itself.
+
+        The plugin has it start another Snakemake with srun, which reads the workflow once more.
+        A command that is to be a step of its own says so (`launcher` in the profile). Snakemake
+        asks SLURM for what a group needs within its limits, but does not tell the group of them.
+        """
+        is_local = self.workflow.resource_scopes.is_local
+        limits = self.workflow.resource_settings.resources.items()
+        shared = [f"{name}={limit.value}" for name, limit in limits if is_local(name)]
+        return f"--resources {' '.join(shared)}" if shared else ""
 
     def get_account_arg(self, job: Any) -> Iterator[str]:
         """Nothing: sbatch knows the account from SBATCH_ACCOUNT, and says if it is wrong."""

@@ -161,3 +161,30 @@ def test_refusal_that_will_not_change_ends_the_study_with_its_reason(
     assert workflow.end() == 1
     assert "Invalid account or account/partition combination" in workflow.said()
     assert not of_rule(two_nodes.jobs("Comment"), "work")
+
+
+GROUPED = """
+rule all:
+    input: "1.made", "2.made", "3.made"
+
+rule alone:
+    output: "{number}.made"
+    group: "together"
+    resources: slot=1
+    shell: "mkdir busy && sleep 1 && rmdir busy && echo $SLURM_JOB_ID ${{SLURM_STEP_ID:-batch}} > {output}"
+"""
+SLOTS = ("--group-components", "together=3", "--resources", "slot=1", "--set-resource-scopes",
+         "slot=local", "--cores=3")  # fmt: skip
+
+
+def test_jobs_of_a_group_run_in_one_slurm_job_within_its_limits(
+    tmp_path: Path, two_nodes: Cluster
+) -> None:
+    (tmp_path / "Snakefile").write_text(GROUPED)
+    done = subprocess.run(
+        [BIN / "snakemake", *PROFILE, *SLOTS], cwd=tmp_path, env=two_nodes.environment,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert len({file.read_text() for file in tmp_path.glob("*.made")}) == 1
+    assert len(two_nodes.jobs("JobID")) == 1  # no job was tried twice
