@@ -1,5 +1,6 @@
 """What SLURM says of a job, and whether the job has come to its end."""
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
@@ -24,12 +25,16 @@ NEVER_STARTS = {
     "InvalidAccount",
     "InvalidQOS",
     "JobHoldMaxRequeue",
+    "MaxMemPerLimit",
     "PartitionNodeLimit",
     "PartitionTimeLimit",
     "QOSNotAllowed",
     "QOSTimeLimit",
     "launch failed requeued held",
 }
+# The same for the limits of an account or quality of service on each single job, of which there is
+# one for every resource: QOSMaxWallDurationPerJobLimit, AssocMaxMemPerJob, QOSMinGRES.
+OF_ONE_JOB = re.compile("(QOS|Assoc)Max[A-Za-z]+PerJob|QOSMin[A-Z]")
 # How often in a row a job must be seen in a doubtful state before it counts as ended.
 LOOKS = 3
 
@@ -86,7 +91,8 @@ class Watch:
             return End.SUCCESS
         if state.name in FAILED:
             return End.FAILURE
-        return End.NEVER if state.reason in NEVER_STARTS else End.NONE
+        never = state.reason in NEVER_STARTS or OF_ONE_JOB.match(state.reason)
+        return End.NEVER if never else End.NONE
 
 
 def read_queue(said: str) -> dict[str, JobState]:
@@ -96,5 +102,9 @@ def read_queue(said: str) -> dict[str, JobState]:
 
 
 def is_temporary(refusal: str) -> bool:
-    """Whether sbatch may accept the same job later."""
-    return any(words in refusal for words in TEMPORARY_REFUSALS)
+    """Whether sbatch may accept the same job later.
+
+    It speaks of a violated policy also where the job itself is too large, and then names the limit.
+    """
+    is_too_large = OF_ONE_JOB.search(refusal) is not None
+    return not is_too_large and any(words in refusal for words in TEMPORARY_REFUSALS)

@@ -32,6 +32,10 @@ DOUBTFUL = [JobState("PREEMPTED", "None"), JobState("NODE_FAIL", "None"), None]
         ("7|PENDING|JobHeldUser", End.NONE),  # somebody's wish
         ("7|PENDING|PartitionTimeLimit", End.NEVER),
         ("7|PENDING|launch failed requeued held", End.NEVER),
+        ("7|PENDING|QOSMaxWallDurationPerJobLimit", End.NEVER),
+        ("7|PENDING|AssocMaxMemPerJob", End.NEVER),
+        ("7|PENDING|QOSMaxJobsPerUserLimit", End.NONE),  # until another one ends
+        ("7|PENDING|AssocGrpCPUMinutesLimit", End.NONE),  # until the next month
     ],
 )
 def test_line_of_squeue_tells_how_a_job_has_ended(said: str, end: End) -> None:
@@ -72,3 +76,9 @@ def test_full_queue_and_silent_controller_are_temporary_and_a_wrong_account_is_n
     assert is_temporary("sbatch: error: QOSMaxSubmitJobPerUserLimit")
     assert is_temporary("sbatch: error: Unable to contact slurm controller (connect failure)")
     assert not is_temporary("Invalid account or account/partition combination specified")
+
+
+def test_job_that_is_too_large_for_the_policy_is_not_submitted_again_and_again() -> None:
+    policy = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+    assert is_temporary(f"sbatch: error: AssocMaxSubmitJobLimit\n{policy}")
+    assert not is_temporary(f"sbatch: error: QOSMaxWallDurationPerJobLimit\n{policy}")
