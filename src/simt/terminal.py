@@ -27,7 +27,7 @@ _SHOWN_LINES = 40  # of the log of a job that failed
 _WHAT_WIDTH = 46
 _HEARTBEAT_S = 60.0  # without a terminal
 _LIVE_S = 1.0
-_CLUSTER_S = 5.0  # between two looks at logs on a shared file system
+_CLUSTER_S = 15.0  # between two looks at up to a hundred logs on a shared file system
 
 _OF_SLURM = ("srun:", "slurmstepd:")  # its words in a log that is Snakemake's
 

@@ -41,7 +41,8 @@ from simt.runs import RESULTS, Run, compared_runs, run_settings, study_runs
 from simt.systems import ONE_MODEL_PER_POINT, colour_of, label_of, system_key, training_label
 
 METRICS_A_CALL = 1000  # MLflow takes no more
-POLL_S = 5.0
+POLL_S = 5.0  # between two looks at a study
+LOOKING = 0.05  # the share of the time that looks may take: a large study has many files
 _STATUS: dict[RunState, str] = {
     "running": "RUNNING", "finished": "FINISHED", "failed": "FAILED", "killed": "KILLED",
 }  # fmt: skip
@@ -130,15 +131,17 @@ def follow_study(
 
     A store that is away is waited for; only at the end is that an error.
     """
-    is_over, complaint = False, ""
+    is_over, complaint, pause_s = False, "", POLL_S
     while not is_over:
-        is_over = wait(POLL_S)
+        is_over = wait(pause_s)
+        began = time.monotonic()
         try:
             said = mirror_study(params, study, store, is_over)
         except StoreError as error:
             if is_over:
                 raise
             said = str(error).splitlines()[0]
+        pause_s = max(POLL_S, (time.monotonic() - began) / LOOKING)
         if said != complaint:
             say(said)
         complaint = said
