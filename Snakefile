@@ -36,4 +36,6 @@ rule points:
 rule paper:
     default_target: True
     input:
-        lambda wildcards: outputs_of([*ENCODED, *STEPS.runs(), *STEPS.points(), *STEPS.paper()]),
+        lambda wildcards: outputs_of(
+            [*ENCODED, *STEPS.runs(), *STEPS.points(), *STEPS.paper()]
+        ),

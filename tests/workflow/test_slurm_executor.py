@@ -171,7 +171,7 @@ rule alone:
     output: "{number}.made"
     group: "together"
     resources: slot=1
-    shell: "mkdir busy && sleep 1 && rmdir busy && echo $SLURM_JOB_ID ${{SLURM_STEP_ID:-batch}} > {output}"
+    shell: "mkdir busy && sleep 1 && rmdir busy && echo $SLURM_JOB_ID > {output}"
 """
 SLOTS = ("--group-components", "together=3", "--resources", "slot=1", "--set-resource-scopes",
          "slot=local", "--cores=3")  # fmt: skip
