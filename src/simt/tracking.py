@@ -42,7 +42,7 @@ from simt.systems import ONE_MODEL_PER_POINT, colour_of, label_of, system_key, t
 
 METRICS_A_CALL = 1000  # MLflow takes no more
 POLL_S = 5.0  # between two looks at a study
-LOOKING = 0.05  # the share of the time that looks may take: a large study has many files
+LOOKING = 0.05  # the fraction of the time that looks may take: a large study has many files
 _STATUS: dict[RunState, str] = {
     "running": "RUNNING", "finished": "FINISHED", "failed": "FAILED", "killed": "KILLED",
 }  # fmt: skip
