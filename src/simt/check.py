@@ -55,7 +55,7 @@ class Inspection:
             return Status("stale", "; ".join(differences))
         if marker.files.keys() != set(step.product.vouched):
             return Status("stale", EARLIER, False)
-        if wrong := damage(step.folder, marker):
+        if wrong := damage(step.folder, marker, step.product.passing):
             return Status("damaged", "; ".join(wrong), False)
         for read in step.reads:
             if self.status(read.step).state != "done":
@@ -78,7 +78,7 @@ class Inspection:
         """The same for a step that is done, by the content of its files."""
         marker = self._markers[step.name]
         assert marker is not None, step.name
-        wrong = damage(step.folder, marker, is_deep=True)
+        wrong = damage(step.folder, marker, step.product.passing, is_deep=True)
         return Status("damaged", "; ".join(wrong), False) if wrong else Status("done")
 
 
@@ -195,7 +195,7 @@ def _unseen_damage(step: Step) -> str:
         return str(error)
     if marker is None:
         return ""
-    wrong = damage(step.folder, marker)
+    wrong = damage(step.folder, marker, step.product.passing)
     gone = {f"{name} is missing" for name in step.product.files}
     unseen = [one for one in wrong if one not in gone]
     # A job that is at work has taken its marker away before it changed any file.

@@ -151,13 +151,22 @@ def _digests(sources: Iterable[Source]) -> dict[str, str]:
 # --- what became of them --------------------------------------------------------------------------
 
 
-def damage(folder: Path, marker: Marker, is_deep: bool = False) -> list[str]:
-    """What is wrong with the files that a marker vouches for; their content only if ``is_deep``."""
+def damage(
+    folder: Path, marker: Marker, passing: Sequence[str], is_deep: bool = False
+) -> list[str]:
+    """What is wrong with the files that a marker vouches for; their content only if ``is_deep``.
+
+    Of files that are ``passing`` it is not wrong to be gone.
+    """
     return [
         f"{name} {wrong}"
         for name, mark in marker.files.items()
         if (wrong := _damage(folder / name, mark, is_deep))
+        if not (name in passing and wrong == _MISSING)
     ]
+
+
+_MISSING = "is missing"
 
 
 def _damage(path: Path, mark: FileMark, is_deep: bool) -> str:
@@ -165,7 +174,7 @@ def _damage(path: Path, mark: FileMark, is_deep: bool) -> str:
     try:
         size = path.stat().st_size
     except (FileNotFoundError, NotADirectoryError):
-        return "is missing"
+        return _MISSING
     if not path.is_file():
         return "is not a file"
     if size != mark.bytes:

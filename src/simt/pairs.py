@@ -95,11 +95,13 @@ class Sample(Settings):
     Those whose source has ``min_words`` words (between blanks) are put in the order of the SHA-256
     of their source; the pairs from ``begin`` (counted from 0) to before ``end`` are the sample.
     So samples that do not overlap share no pair, and a longer one holds the shorter.
+    A part that has fewer is an error, unless the sample ``may_be_short``.
     """
 
     begin: CountOrZero
     end: Count
     min_words: Count
+    may_be_short: bool = Field(default=False, exclude_if=lambda may_be: not may_be)
 
     @model_validator(mode="after")
     def _is_not_empty(self) -> "Sample":
@@ -143,7 +145,7 @@ class AlignedPart(Settings):
     """Gold word alignments: tokenised text and one line of links a sentence.
 
     ``i-j`` is a sure link and ``ipj`` a possible one, counted from ``base``; the source index
-    comes first unless ``is_target_first``.
+    comes first unless ``is_target_first``. With a ``sample``, only that is taken.
     """
 
     source: RawPath
@@ -152,6 +154,7 @@ class AlignedPart(Settings):
     base: Literal[0, 1]
     is_target_first: bool = False
     encoding: Literal["utf-8", "latin-1"]
+    sample: Sample | None = Field(default=None, exclude_if=lambda sample: sample is None)
 
 
 class Splits(Settings):
@@ -177,12 +180,17 @@ class TextSettings(Settings):
 
 
 class BpeSettings(Settings):
-    """Subwords by subword-nmt; joint: one set of merges and one vocabulary for both sides."""
+    """Subwords by subword-nmt; joint: one set of merges and one vocabulary for both sides.
+
+    ``is_filled_up``: a vocabulary that has fewer pieces than merges were asked for gets some that
+    never occur, so that a model on a little text is as large as on all of it.
+    """
 
     joint: bool
     source_merges: Count
     target_merges: Count
     min_pair_count: Count
+    is_filled_up: bool = Field(default=False, exclude_if=lambda is_filled: not is_filled)
 
     @model_validator(mode="after")
     def _joint_is_one(self) -> "BpeSettings":

@@ -24,6 +24,8 @@ from simt.settings import (
 from simt.system_folder import names_folder, read_manifest
 
 RESULTS = Path("results")
+REHEARSALS = Path("rehearsals")  # a folder for each study, which has results/ of its own
+MEASUREMENTS_FILE = "measurements.json"  # in that folder: what its jobs took
 # Names and folders, with the wildcards of Snakemake's rules.
 RUN_NAME = "{pair}/{method}/{variant}/seed{seed}"
 POINT_NAME = f"{RUN_NAME}/{{split}}"

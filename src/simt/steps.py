@@ -23,6 +23,7 @@ from simt.products import (
     GRID_FILE,
     HISTORY_FILE,
     INSTANCES_FILE,
+    MODEL_FILE,
     ORACLE_FILE,
     RUN_FILE,
     SCORES_FILE,
@@ -113,8 +114,9 @@ class Step:
 
     @property
     def outputs(self) -> list[str]:
-        """What its rule declares; as text, since there are thousands, and Snakemake wants that."""
-        return [f"{self.folder}/{name}" for name in self.product.outputs]
+        """What it leaves for good; as text, since there are thousands, and Snakemake wants that."""
+        kept = (name for name in self.product.outputs if name not in self.product.passing)
+        return [f"{self.folder}/{name}" for name in kept]
 
     @property
     def inputs(self) -> list[str]:
@@ -246,7 +248,10 @@ class Steps:
         if start is not None:
             parts["start"] = self.run(start)
         settings, folder = run_settings(self._params, run), start_folder(self._params, run)
-        step = _step("runs", str(run), run.folder, settings, trained(settings), parts)
+        product = trained(settings)
+        if self._params.is_rehearsal:
+            product = replace(product, passing=(MODEL_FILE,))
+        step = _step("runs", str(run), run.folder, settings, product, parts)
         return step if folder is None else replace(step, given=folder_files(folder))
 
     def start_option(self, run: Run) -> str:

@@ -12,7 +12,15 @@ from simt.check import end_future, refuse_damage
 from simt.errors import SimtError
 from simt.paper import FIGURES, TABLES
 from simt.params import check_drawings, load_params
-from simt.products import CURVES, FETCHED_OUTPUTS, TRAINED, VIEWED, decoded, scored
+from simt.products import (
+    CURVES,
+    FETCHED_OUTPUTS,
+    MODEL_FILE,
+    TRAINED,
+    VIEWED,
+    decoded,
+    scored,
+)
 from simt.resources import CORPUS, DECODING, ESTIMATOR, SCORING, TRAINING, Jobs
 from simt.runs import (
     CORPUS_FOLDER,

@@ -1,4 +1,5 @@
-# A run decoded on a split at all its knob values in one job, and the scores of that.
+# A run decoded on a split at all its knob values in one job, and the scores of that. What is trained is
+# decoded before more is trained: so points come early, and a rehearsal holds the weights of few runs.
 ESTIMATOR_JOBS = Jobs(PARAMS, ESTIMATOR)
 DECODING_JOBS = Jobs(PARAMS, DECODING)
 SCORING_JOBS = Jobs(PARAMS, SCORING)
@@ -41,6 +42,7 @@ rule decode:
         f"logs/decode/{POINT_NAME}.log",
     wildcard_constraints:
         split="test|aligned",
+    priority: 1
     threads: DECODING_JOBS.threads
     resources:
         gpu=DECODING_JOBS.gpu,
@@ -64,6 +66,7 @@ rule confidences:
         f"logs/confidences/{POINT_NAME}.log",
     wildcard_constraints:
         split="valid",
+    priority: 1
     threads: DECODING_JOBS.threads
     resources:
         gpu=DECODING_JOBS.gpu,
@@ -87,6 +90,7 @@ rule states:
         [f"{ALIGNED}/{name}" for name in VIEWED.outputs],
     log:
         f"logs/states/{RUN_NAME}/aligned.log",
+    priority: 1
     threads: DECODING_JOBS.threads
     resources:
         gpu=DECODING_JOBS.gpu,

@@ -6,7 +6,12 @@ rule train:
     input:
         lambda wildcards: STEPS.run(Run.from_wildcards(wildcards)).inputs,
     output:
-        [f"{RUN_FOLDER}/{name}" for name in TRAINED.outputs],
+        [
+            (temp if PARAMS.is_rehearsal and name == MODEL_FILE else str)(
+                f"{RUN_FOLDER}/{name}"
+            )
+            for name in TRAINED.outputs
+        ],
     log:
         f"logs/train/{RUN_NAME}.log",
     threads: TRAINING_JOBS.threads

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simt.cli.arguments import STUDY, count, study_params
+from simt.cli.arguments import MODELS, STUDY, count, models_folder, study_params
 from simt.cli.command import Group, option
 from simt.datasheets import KINDS
 from simt.errors import SimtError
@@ -78,6 +78,34 @@ def _cost(params: "Params", options: argparse.Namespace) -> str:
     return describe_cost(
         params, study_cost(params, params.study, measured), read_timings(), hardware
     )
+
+
+@COMMANDS.command(
+    "run a study with a little of everything, and report what fails, memory, speed and disk",
+    STUDY,
+    option(
+        "--profile",
+        default="workflow/profiles/local",
+        help="Snakemake profile, e.g. slurm; default: workflow/profiles/local",
+    ),
+    option(
+        "--stand-in",
+        action="store_true",
+        help="go on without files that are missing, with generated text in their place",
+    ),
+    MODELS,
+    product="files",
+)
+def rehearse(options: argparse.Namespace) -> str:
+    from simt.rehearsal import Choices, rehearse
+    from simt.user_files import corpora_folder
+
+    params = study_params(options)
+    choices = Choices(
+        options.params, params.study, params.fidelity, options.profile, options.stand_in,
+        corpora_folder(), models_folder(options),
+    )  # fmt: skip
+    return rehearse(choices, lambda line: print(line, flush=True))
 
 
 @COMMANDS.command(

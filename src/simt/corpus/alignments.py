@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from simt.corpus.reading import HALF_CHARACTER, FilePosition, read_lines
+from simt.corpus.sampling import drawn
 from simt.errors import SimtError
 from simt.pairs import AlignedPart
 
@@ -65,11 +66,20 @@ def format_links(links: Links) -> str:
 
 
 def read_aligned(part: AlignedPart, raw: Path, drops: Counter[str]) -> Iterator[AlignedSentence]:
-    """Every aligned sentence of the files below ``raw``.
+    """Every aligned sentence of the files below ``raw``, or those of the sample.
 
     A line that is empty in all three files, or past the end of some and empty in the others, is
     left out and counted in ``drops``. A sentence may have no links, but never no words.
     """
+    sentences = _read_all(part, raw, drops)
+    if part.sample is None:
+        return sentences
+    return drawn(
+        part.sample, sentences, lambda one: " ".join(one.source_words), raw / part.source, drops
+    )
+
+
+def _read_all(part: AlignedPart, raw: Path, drops: Counter[str]) -> Iterator[AlignedSentence]:
     paths = (raw / part.source, raw / part.target, raw / part.links)
     count = 0
     for number, texts in _rows(paths, part.encoding):

@@ -69,13 +69,20 @@ def learn_codes(settings: BpeSettings, text: Path, out: Path, processes: int) ->
     jobs = _jobs(settings, text, processes)
     learner = partial(_Learner, settings.min_pair_count)
     learnt = map_chunks(learner, jobs.values(), min(processes, len(jobs)))
-    for (ending, (words, _)), merges in zip(jobs.items(), learnt, strict=True):
+    for (ending, (words, wanted)), merges in zip(jobs.items(), learnt, strict=True):
         _write_codes(out / f"codes{ending}", merges)
         pieces = count_pieces(words, merges, processes)
         # By frequency, then by alphabet: an order that depends on nothing else.
         ranked = sorted(pieces.items(), key=lambda item: (-item[1], item[0]))
+        if settings.is_filled_up:
+            ranked += [(piece, 0) for piece in never_seen(wanted - len(ranked))]
         vocabulary = Vocabulary([piece for piece, _ in ranked])
         vocabulary.save(out / f"vocabulary{ending}", [count for _, count in ranked])
+
+
+def never_seen(number: int) -> list[str]:
+    """So many pieces that occur in no text, to fill up a vocabulary with."""
+    return [f"never-seen-{place}" for place in range(number)]
 
 
 _ENDINGS = ("", ".source", ".target")

@@ -37,7 +37,9 @@ def read_part(
     part that gives nothing at all is an error.
     """
     pairs = _read_all(part, raw, source_language, target_language, drops)
-    return pairs if part.sample is None else drawn(part.sample, pairs, raw / part.source, drops)
+    if part.sample is None:
+        return pairs
+    return drawn(part.sample, pairs, lambda pair: pair.source, raw / part.source, drops)
 
 
 def _read_all(

@@ -35,7 +35,7 @@ from simt.system_folder import names_folder
 S = TypeVar("S", bound=Settings)
 
 LAYERED = ("pairs", "text", "bpe", "model", "training", "decoding", "scoring", "methods", "paper")
-SECTIONS = ("study", "fidelity", "studies", *LAYERED, "fidelities")
+SECTIONS = ("study", "fidelity", "rehearsal", "studies", *LAYERED, "fidelities")
 _MISSING = "this section is missing or empty"
 
 
@@ -89,6 +89,8 @@ class Checker:
         for key in ("study", "fidelity"):
             if self.raw.get(key) is None:
                 problems.add(key, _MISSING)
+        if not isinstance(self.raw.get("rehearsal", False), bool):
+            problems.add("rehearsal", "must be true or false")
         if not problems.are_at("study"):
             self._check_entry("study", self.raw["study"], "study", "studies")
         for name, pair in pairs.items():
@@ -103,6 +105,7 @@ class Checker:
             study=self.raw["study"], fidelity=self.raw["fidelity"], studies=studies, pairs=pairs,
             text=sections["text"], bpe=bpe, model=model, training=sections["training"],
             decoding=decoding, scoring=scoring, methods=methods, paper=paper,
+            is_rehearsal=self.raw.get("rehearsal", False),
         )  # fmt: skip
 
     def _entries(self, path: str, entries: Raw, schema: type[S]) -> dict[str, S]:

@@ -3,6 +3,8 @@
 import json
 from collections.abc import Collection, Mapping
 
+from pydantic import Field
+
 from simt.pairs import BpeSettings
 from simt.params.layers import Params
 from simt.params.schema import Method, Pair, Paper, Raw, Study, Variant
@@ -26,6 +28,8 @@ class StudyExcerpt(Settings):
     decoding: DecodingSettings
     scoring: ScoringSettings
     paper: Paper
+    # Left out where it is none: what was drawn before this entry was known stays as it is.
+    is_rehearsal: bool = Field(default=False, exclude_if=lambda is_rehearsal: not is_rehearsal)
 
     def as_json(self) -> str:
         """One line in the order of params.yaml, which is that of curves and rows."""
@@ -37,7 +41,7 @@ class StudyExcerpt(Settings):
             study=self.name, fidelity=self.fidelity, studies={self.name: self.study},
             pairs=self.pairs, text=self.text, bpe=self.bpe, model=self.model,
             training=self.training, decoding=self.decoding, scoring=self.scoring,
-            methods=self.methods, paper=self.paper,
+            methods=self.methods, paper=self.paper, is_rehearsal=self.is_rehearsal,
         )  # fmt: skip
 
 
@@ -68,6 +72,7 @@ def excerpt(
         decoding=params.decoding,
         scoring=params.scoring,
         paper=paper,
+        is_rehearsal=params.is_rehearsal,
     )  # fmt: skip
 
 

@@ -69,6 +69,7 @@ class Params(Layers):
     decoding: DecodingSettings
     scoring: ScoringSettings
     paper: Paper
+    is_rehearsal: bool = False  # nobody wants its numbers: weights go when they are not needed
     presets: Mapping[str, "Params"] = field(default_factory=dict)  # the same under each fidelity
 
     def comet_models(self, pair: str) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ def draw(
 ) -> tuple[list[SentencePair], Counter[str]]:
     drops = Counter[str]()
     sample = Sample(begin=begin, end=end, min_words=min_words)
-    return list(drawn(sample, pairs, FILE, drops)), drops
+    return list(drawn(sample, pairs, lambda pair: pair.source, FILE, drops)), drops
 
 
 def by_hand(pairs: list[SentencePair], begin: int, end: int, min_words: int) -> list[SentencePair]:

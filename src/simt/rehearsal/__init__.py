@@ -1,0 +1,251 @@
+"""The dress rehearsal of a study: the same graph with a little of everything, in its own folder.
+
+``rehearsals/<study>/`` has a shrunk params.yaml, and the real Snakefile runs there. All paths of
+the project are relative to the folder that one is in, so that nothing outside of it is touched.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import chdir, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import yaml
+
+from simt.atomic import atomic_file, write_json
+from simt.errors import SimtError
+from simt.gpus import gpus_here
+from simt.pairs import PrepareSettings, raw_files
+from simt.params import Params, load_params
+from simt.problems import Problems
+from simt.rehearsal.disk import DiskNeed, disk_need, folder_bytes, told, unknown_sizes
+from simt.rehearsal.missing import Missing, is_fetched, missing_items, to_stand_in
+from simt.rehearsal.outcome import Failure, failures, gather, measurements
+from simt.rehearsal.page import Rehearsal, write_page
+from simt.rehearsal.shrinking import ON_CPU, ON_GPU, STAND_INS, Names, shrunk
+from simt.rehearsal.stand_in import write_stand_ins
+from simt.runs import MEASUREMENTS_FILE, REHEARSALS, corpus_folder, corpus_settings
+from simt.strict_yaml import read_yaml
+
+NOTE = "REHEARSAL.txt"
+_NOTE = """\
+This folder holds a dress rehearsal of the study {study}: a few updates on a little text.
+None of its numbers is a result. It can be deleted at any time; `simt rehearse` makes it.
+"""
+PAGE = "rehearsal.html"
+_LOOK_EVERY_S = 5.0  # at the disk
+_ON_ONE_THREAD = ("train", "decode", "confidences", "states")
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a person asks for."""
+
+    params: Path
+    study: str
+    fidelity: str
+    profile: str
+    is_standing_in: bool
+    corpora: Path | None  # the user's SIMT_CORPORA
+    models: Path | None  # and SIMT_MODELS
+
+
+def rehearse(choices: Choices, say: Say) -> str:
+    """What came of it, if every job has succeeded; otherwise an error that says what did not."""
+    params = load_params(choices.params, choices.study, choices.fidelity)
+    missing = missing_items(params, choices.study, choices.corpora, choices.models)
+    need = disk_need(params, choices.study)
+    for line in [*_disk_lines(need), *_missing_lines(missing)]:
+        say(line)
+    if missing and not choices.is_standing_in:
+        raise SimtError(
+            f"{len(missing)} things are missing; nothing has been run. Get them, or rehearse with "
+            "what stands in for them: --stand-in"
+        )
+    folder = REHEARSALS / choices.study
+    folder.mkdir(parents=True, exist_ok=True)
+    with _only_one(folder / "lock") as lock:
+        here = _set_up(folder, params, choices, to_stand_in(params, missing))
+        started = time.time()
+        is_whole, peak = _run(folder, choices, lock)
+        with chdir(folder):
+            jobs = gather(here, choices.study)
+            found = failures(jobs, _log_of_snakemake())
+            write_json(Path(MEASUREMENTS_FILE), measurements(jobs))
+            rehearsal = Rehearsal(
+                params=params, study=choices.study, profile=Path(choices.profile).name, jobs=jobs,
+                failures=found, missing=missing, need=need, free=shutil.disk_usage(".").free,
+                peak_bytes=peak, seconds=time.time() - started,
+            )  # fmt: skip
+            write_page(rehearsal, Path(PAGE))
+    return _verdict(rehearsal, folder, is_whole)
+
+
+# --- before it starts -------------------------------------------------------------------------
+
+
+def _disk_lines(need: DiskNeed) -> Iterator[str]:
+    free = shutil.disk_usage(".").free
+    yield (
+        f"The study itself needs about {told(need.least)} of disk: {told(need.weights)} of "
+        f"weights, {told(need.training)} for each training of its largest model while it lasts, "
+        f"{told(need.text)} of text{unknown_sizes(need.unknown)}. Free: {told(free)}"
+    )
+    if free < need.least:
+        yield f"WARNING: that is {told(need.least - free)} too little for the study"
+
+
+def _missing_lines(missing: list[Missing]) -> Iterator[str]:
+    if missing:
+        yield "Not there yet:"
+    for one in missing:
+        first, *rest = one.remedy.split("\n")
+        yield f"  {one.what}: {first}"
+        yield from (f"    {line}" for line in rest)
+
+
+@contextmanager
+def _only_one(path: Path) -> Iterator[int]:
+    """The file that one rehearsal of a study holds at a time, for its Snakemake to hold on to."""
+    with path.open("a") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SimtError(f"another rehearsal is running in {path.parent}: wait for it") from None
+        yield stream.fileno()
+
+
+def _set_up(folder: Path, params: Params, choices: Choices, stand_ins: Names) -> Params:
+    """The shrunk parameters, which are then in the folder with all that is read there."""
+    amounts = ON_CPU if _is_on_cpu(choices.profile) else ON_GPU
+    raw = read_yaml(choices.params, Problems())  # it has none: it was loaded before
+    values = shrunk(raw, choices.study, choices.fidelity, amounts, stand_ins)
+    with atomic_file(folder / NOTE) as stream:
+        stream.write(_NOTE.format(study=choices.study))
+    text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+    path = folder / "params.yaml"
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        with atomic_file(path) as stream:
+            stream.write(text)
+    here = load_params(path)
+    _link_corpora(choices.corpora, folder / "corpora")
+    for pair, entries in stand_ins.items():
+        settings = cast(PrepareSettings, corpus_settings(here, pair, "prepare"))
+        write_stand_ins(settings, entries, folder / "corpora" / STAND_INS / pair)
+    for pair in params.studies[choices.study].runs:
+        _link_raw(params, pair, set(stand_ins.get(pair, ())), folder)
+    return here
+
+
+def _is_on_cpu(profile: str) -> bool:
+    """Whether jobs run on this machine, and it has no GPU; elsewhere there are some."""
+    path = Path(profile) / "config.yaml"
+    runs_here = not path.is_file() or "\nexecutor:" not in path.read_text(encoding="utf-8")
+    return runs_here and not gpus_here()
+
+
+def _link_corpora(corpora: Path | None, to: Path) -> None:
+    """A folder of corpora in which the user's own are found beside what stands in."""
+    to.mkdir(exist_ok=True)
+    for old in to.iterdir():
+        if old.is_symlink():
+            old.unlink()
+    if corpora is not None and corpora.is_dir():
+        for entry in corpora.resolve().iterdir():
+            if entry.name != STAND_INS:
+                (to / entry.name).symlink_to(entry)
+
+
+def _link_raw(params: Params, pair: str, stand_ins: set[str], folder: Path) -> None:
+    """What the study has fetched is not fetched again: links to its files, which are only read."""
+    if params.pairs[pair].toy is not None:
+        return
+    raw = corpus_folder(pair, "fetch")
+    by_entry: dict[str, list[str]] = {}
+    for file in raw_files(params.splits(pair)):
+        entry, _, inside = file.partition("/")
+        by_entry.setdefault(entry, []).append(inside)
+    for entry, wanted in by_entry.items():
+        if entry in stand_ins or not is_fetched(raw, entry, wanted):
+            continue
+        for name in (f".fetched/{entry}.json", *(f"{entry}/{inside}" for inside in wanted)):
+            link = folder / raw / name
+            if not link.exists():
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.unlink(missing_ok=True)
+                link.symlink_to((raw / name).resolve())
+
+
+# --- the run ----------------------------------------------------------------------------------
+
+
+def _run(folder: Path, choices: Choices, lock: int) -> tuple[bool, int]:
+    """Whether Snakemake was content, and the most disk that the folder took meanwhile."""
+    project = Path.cwd()
+    program = [str(Path(sys.executable).with_name("snakemake")),
+               "--snakefile", str(project / "Snakefile")]  # fmt: skip
+    profile = project / choices.profile
+    program += ["--profile", str(profile if profile.is_dir() else choices.profile)]
+    choice = [f"study={choices.study}", f"fidelity={choices.fidelity}"]
+    # What the study would try again must show, at the first try.
+    options = ["--config", *choice, "--retries", "0", "--keep-going"]
+    if _is_on_cpu(choices.profile):
+        # Most of a short job is its start, which takes one core.
+        options += ["--set-threads", *(f"{rule}=1" for rule in _ON_ONE_THREAD)]
+    environment = _environment(folder, choices)
+    if any((folder / ".snakemake" / "locks").glob("*")):  # of one that was killed
+        subprocess.run([*program, "--unlock"], cwd=folder, env=environment, capture_output=True)
+    process = subprocess.Popen([*program, *options], cwd=folder, env=environment, pass_fds=(lock,))
+    peak = 0
+    while True:
+        peak = max(peak, folder_bytes(folder))
+        try:
+            return process.wait(_LOOK_EVERY_S) == 0, peak
+        except subprocess.TimeoutExpired:
+            continue
+        except KeyboardInterrupt:
+            process.wait()  # it has heard that, too, and ends its jobs
+            raise
+
+
+def _environment(folder: Path, choices: Choices) -> Mapping[str, str]:
+    """That of this process, with the corpora of the rehearsal; nothing goes to MLflow."""
+    kept = {key: value for key, value in os.environ.items() if key != "MLFLOW_TRACKING_URI"}
+    models = {} if choices.models is None else {"SIMT_MODELS": str(choices.models.resolve())}
+    return kept | models | {"SIMT_CORPORA": str((folder / "corpora").resolve())}
+
+
+def _log_of_snakemake() -> Path:
+    """The newest of Snakemake's own."""
+    logs = sorted(Path(".snakemake", "log").glob("*.log"), key=lambda path: path.stat().st_mtime)
+    return logs[-1] if logs else Path(".snakemake", "log", "none")
+
+
+# --- after it ---------------------------------------------------------------------------------
+
+
+def _verdict(rehearsal: Rehearsal, folder: Path, is_whole: bool) -> str:
+    done = sum(job.state == "done" for job in rehearsal.jobs)
+    head = (
+        f"{done} of {len(rehearsal.jobs)} jobs of study {rehearsal.study} done, in "
+        f"{rehearsal.seconds / 60:.0f} min, with at most {told(rehearsal.peak_bytes)} of disk. "
+        f"See {folder / PAGE}"
+    )
+    if is_whole and done == len(rehearsal.jobs):
+        speeds = f"simt plan --study {rehearsal.study} --cost"
+        return f"{head}\n`{speeds}` takes its speeds from {folder / MEASUREMENTS_FILE}"
+    raise SimtError("\n".join([head, *map(_failure_line, rehearsal.failures)]))
+
+
+def _failure_line(failure: Failure) -> str:
+    first, number = failure.names[0], len(failure.names)
+    more = f" and {number - 1} more" if number > 1 else ""
+    return f"  {failure.rule} {first}{more}: {failure.message}\n    {failure.remedy}"

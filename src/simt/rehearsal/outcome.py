@@ -1,0 +1,238 @@
+"""What became of each job of a rehearsal: done, failed or never started, and what it took."""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, Literal
+
+from simt.atomic import read_object
+from simt.check import Inspection
+from simt.joblogs import last_lines
+from simt.markers import read_marker
+from simt.params import Params
+from simt.products import HISTORY_FILE, MODEL_FILE, RUN_FILE, SETTINGS_FILE
+from simt.resources import CORPUS, DECODING, ESTIMATOR, SCORING, TRAINING, Resources, Rows, asked
+from simt.runs import Point, Run
+from simt.settings import RunSettings
+from simt.steps import Step, Steps
+from simt.usage import Usage, read_usage
+
+State = Literal["done", "failed", "not started"]
+_SHOWN_LINES = 12
+_NEEDS: dict[str, Resources | Rows] = {
+    "prepare": CORPUS, "bpe": CORPUS, "estimator": ESTIMATOR, "train": TRAINING,
+    "decode": DECODING, "confidences": DECODING, "states": DECODING, "score": SCORING,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a training of a few updates says about the real one."""
+
+    settings: RunSettings
+    device: str
+    devices: int
+    parameters: int
+    tokens_per_s: float  # target tokens, of one device
+    model_bytes: int
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job of the study, as far as it came."""
+
+    rule: str
+    name: str  # of a run, a point, a pair or a drawing
+    log: Path
+    state: State
+    usage: Usage | None  # of its last attempt
+    bytes: int  # that it left
+    asked: Resources | None  # None: it runs where Snakemake does
+    training: Training | None
+
+    @property
+    def memory_mb(self) -> int:
+        """Main memory of all its processes, of which each device of a training has one."""
+        processes = 1 if self.training is None else self.training.devices
+        return 0 if self.usage is None else self.usage.peak_memory_mb * processes
+
+    def measurement(self) -> dict[str, Any] | None:
+        """What is known of a job that has come to its end."""
+        if self.state != "done" or self.usage is None:
+            return None
+        device = "cuda" if self.usage.gpu_memory_mb else "cpu"
+        values = {
+            "rule": self.rule,
+            "name": self.name,
+            "seconds": self.usage.seconds,
+            "cpu_seconds": self.usage.cpu_seconds,
+            "peak_memory_mb": self.usage.peak_memory_mb,
+            "gpu_memory_mb": self.usage.gpu_memory_mb,
+            "device": device if self.training is None else self.training.device,
+            "bytes": self.bytes,
+        }
+        if self.training is not None:
+            values["settings"] = json.loads(self.training.settings.as_json())
+            values["devices"] = self.training.devices
+            values["tokens_per_s"] = self.training.tokens_per_s
+        return values
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Jobs that have failed in the same way."""
+
+    rule: str
+    names: tuple[str, ...]
+    message: str
+    remedy: str
+    log: Path
+    lines: tuple[str, ...]  # the end of the log of the first
+
+
+def gather(params: Params, study: str) -> list[Job]:
+    """Every job of the study whose results are below the folder that one is in."""
+    look = Inspection()
+    return [_job(params, study, step, look) for step in Steps(params, study).all()]
+
+
+def _job(params: Params, study: str, step: Step, look: Inspection) -> Job:
+    rule, name, log = job_of(step, study)
+    state = _state(step, look)
+    attempts = read_usage(log)
+    run = Run.parse("/".join(name.split("/")[:4])) if step.stage in ("runs", "points") else None
+    needs = _NEEDS.get(rule)
+    return Job(
+        rule=rule,
+        name=name,
+        log=log,
+        state=state,
+        usage=attempts[-1] if attempts else None,
+        bytes=_bytes(step) if state == "done" else 0,
+        asked=None if needs is None else asked(needs, params, run),
+        training=_training(step) if rule == "train" and state == "done" else None,
+    )
+
+
+def _state(step: Step, look: Inspection) -> State:
+    if look.status(step).state == "done":
+        return "done"
+    has_all = all(look.status(read.step).state == "done" for read in step.reads)
+    return "failed" if has_all else "not started"
+
+
+def job_of(step: Step, study: str) -> tuple[str, str, Path]:
+    """The rule of a step, what it is called there, and its log."""
+    rule, name = _rule(step)
+    place = f"{study}/{name}" if rule in ("figure", "table") else name
+    if rule in ("curves", "claims", "report"):
+        place = name = study
+    return rule, name, Path("logs") / rule / f"{place}.log"
+
+
+def _rule(step: Step) -> tuple[str, str]:
+    if step.stage == "corpora":
+        name, rule = step.name.split(" ")
+        return rule, name
+    if step.stage == "runs":
+        return "train", step.name
+    if step.stage == "paper":
+        kind = step.folder.name.removesuffix("s")
+        return (kind if kind in ("figure", "table") else step.name), step.name
+    point, _, kind = step.name.partition(" ")
+    if kind:
+        return {"scores": "score", "states": "states"}[kind], point
+    return ("confidences" if Point.parse(point).split == "valid" else "decode"), point
+
+
+def _bytes(step: Step) -> int:
+    marker = read_marker(step.marker)
+    return 0 if marker is None else sum(mark.bytes for mark in marker.files.values())
+
+
+def _training(step: Step) -> Training | None:
+    """Speed and size of a finished training; its weights may be gone, not what is known of them."""
+    facts, marker = read_object(step.folder / RUN_FILE), read_marker(step.folder / SETTINGS_FILE)
+    speeds = _speeds(step.folder / HISTORY_FILE)
+    if facts is None or marker is None or not speeds:
+        return None
+    settings = RunSettings.of(marker.settings)
+    return Training(
+        settings=settings,
+        device=facts["device"],
+        devices=facts["devices"],
+        parameters=facts["parameters"],
+        tokens_per_s=round(median(speeds) / facts["devices"], 1),
+        model_bytes=marker.files[MODEL_FILE].bytes,
+    )
+
+
+def _speeds(history: Path) -> list[float]:
+    """Tokens a second of each update; the first one also warms up, and counts only if alone."""
+    rows = [json.loads(line) for line in history.read_text(encoding="utf-8").splitlines()]
+    speeds = [row["tokens_per_s"] for row in rows if "tokens_per_s" in row]
+    return speeds[1:] or speeds
+
+
+# --- failures ---------------------------------------------------------------------------------
+
+
+def failures(jobs: Iterable[Job], of_snakemake: Path) -> list[Failure]:
+    """What went wrong, each cause once."""
+    alike: dict[tuple[str, str], list[Job]] = {}
+    for job in jobs:
+        if job.state == "failed":
+            message = _message(job, of_snakemake)
+            alike.setdefault((job.rule, message.replace(job.name, "…")), []).append(job)
+    return [_failure(found, of_snakemake) for found in alike.values()]
+
+
+def _failure(jobs: list[Job], of_snakemake: Path) -> Failure:
+    first = jobs[0]
+    log = first.log if first.log.exists() else of_snakemake
+    lines, _ = last_lines(log, _SHOWN_LINES)
+    message = _message(first, of_snakemake)
+    return Failure(
+        rule=first.rule,
+        names=tuple(job.name for job in jobs),
+        message=message,
+        remedy=_remedy(first, "\n".join([message, *lines])),
+        log=log,
+        lines=tuple(lines),
+    )
+
+
+def _message(job: Job, of_snakemake: Path) -> str:
+    """What the job itself said last, or what was said about it."""
+    lines, _ = last_lines(job.log, _SHOWN_LINES)
+    own = [line.removeprefix("simt: ") for line in lines if line.startswith("simt: ")]
+    if own or lines:
+        return (own or lines)[-1]
+    said, _ = last_lines(of_snakemake, 200)
+    of_slurm = [line for line in said if re.search(r"sbatch|SLURM", line)]
+    return of_slurm[-1] if of_slurm else "it has not begun, and left no log"
+
+
+def _remedy(job: Job, said: str) -> str:
+    """What to do about it; where the message itself says that, to follow it."""
+    if re.search(r"No space left|Disk quota|free some space", said):
+        return "Free some space, or take a disk with more; the page says how much the study needs."
+    if re.search(r"out of memory|oom|Killed", said, re.IGNORECASE):
+        return (
+            "On a GPU, lower micro_tokens under training in params.yaml. If main memory was "
+            f"short: --set-resources {job.rule}:mem_mb=… for Snakemake."
+        )
+    if re.search(r"sbatch|partition|account", said):
+        return (
+            "SLURM did not take the job: correct SIMT_ACCOUNT, SIMT_PARTITION and "
+            "SIMT_GPU_PARTITION, or what the job asks for (--set-resources)."
+        )
+    return "Follow the message, then start the same command again: it tries only what is not done."
+
+
+def measurements(jobs: Iterable[Job]) -> list[dict[str, Any]]:
+    """Of every job that is done, as ``measurements.json`` has them."""
+    return [found for job in jobs if (found := job.measurement()) is not None]
