@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -341,3 +342,17 @@ def test_results_of_a_time_to_come_are_of_now(finished: Params) -> None:
     assert end_future(steps, now) == 1
     assert model.stat().st_mtime == pytest.approx(now)
     assert other.stat().st_mtime == pytest.approx(now - 10)
+
+
+def test_weights_may_be_gone_in_a_rehearsal_and_nothing_else(params: Params) -> None:
+    rehearsal = replace(params, is_rehearsal=True)
+    steps = Steps(rehearsal, "tiny")
+    make(steps.all())
+    MODEL.unlink()
+    assert states(params) == {"done", "damaged", "stale"}
+    assert states(rehearsal) == {"done"}
+    refuse_damage(steps.all())
+    assert str(MODEL) not in [path for step in steps.all() for path in step.outputs]
+    assert str(MODEL) in [path for step in steps.all() for path in step.inputs]
+    (MODEL.parent / "history.jsonl").unlink()
+    assert status(rehearsal, RUN).state == "damaged"

@@ -237,3 +237,30 @@ def test_record_of_an_older_version_is_passed_over(params: Params) -> None:
     finish(RUN, tokens=4096, seconds=7200)
     change_settings(RUN.folder / "settings.json", gone=1)
     assert earlier_runs(params) == []
+
+
+def rehearse(run: Run, tokens_per_s: float) -> None:
+    """What a rehearsal of the tiny study leaves, as far as cost reads it."""
+    made_with = run_settings(PARAMS, run).model_dump(mode="json")
+    training = {"rule": "train", "name": str(run), "device": "a GPU", "settings": made_with,
+                "tokens_per_s": tokens_per_s}  # fmt: skip
+    write_json(Path("rehearsals/tiny/measurements.json"), [{"rule": "fetch"}, training])
+
+
+def test_rehearsal_gives_speeds_until_the_study_has_a_finished_run(params: Params) -> None:
+    rehearse(RUN, tokens_per_s=100)
+    run = next(run for run in study_cost(params, "tiny").runs if run.run == RUN)
+    assert run.planned.device_hours == pytest.approx(8 * 512 / 100 / 3600)
+    assert run.speed is not None
+    assert run.speed.device == "a GPU"
+    finish(Run("tiny-deen", "sm2", "bi-p", 1), tokens=4096, seconds=3600)
+    run = next(run for run in study_cost(params, "tiny").runs if run.run == RUN)
+    assert run.planned.device_hours == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("text", ["", "[{}]", '[{"rule": "train", "settings": {}}]'])
+def test_rehearsal_that_cannot_be_read_gives_none(params: Params, text: str) -> None:
+    file = Path("rehearsals/tiny/measurements.json")
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    assert study_cost(params, "tiny").planned.device_hours is None

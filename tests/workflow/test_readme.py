@@ -26,6 +26,7 @@ COMMANDS = list(
     )
 )
 ON_SLURM = "the tests on SLURM run the tiny study so"
+REHEARSED = "test_rehearsal.py rehearses a small study so"
 NOT_HERE = {
     "make demo": "test_end_of_make_demo_says_how_to_set_up_a_shell",
     "make test": "this is one of its tests",
@@ -37,6 +38,9 @@ NOT_HERE = {
     "simuleval --agent-class simt.agent.SimtAgent --model exported/sm2-bi --knob 0.5 "
     "--source test.de --target test.en": "test_agent.py runs SimulEval for every method",
     "export SIMT_ACCOUNT=… SIMT_PARTITION=… SIMT_GPU_PARTITION=…": ON_SLURM,
+    "simt rehearse --study paper --profile slurm": REHEARSED,
+    "simt rehearse --study paper --profile slurm --stand-in": REHEARSED,
+    "simt rehearse --study paper --stand-in": REHEARSED,
     "snakemake --profile slurm --config study=paper": ON_SLURM,
     "snakemake --profile slurm --config study=paper --set-resources train:runtime=720 "
     "train:mem_mb=48000": ON_SLURM,

@@ -152,7 +152,9 @@ def size_rows(params: Params, jobs: Iterable[Job]) -> list[SizeRow]:
             of = job.training.settings
             size = params.model_preset(of.pair, of.method, of.variant)
             alike.setdefault((size, of.method, job.training.device), []).append(job)
-    return [_size_row(params, *key, found) for key, found in sorted(alike.items())]
+    rows = [_size_row(params, *key, found) for key, found in alike.items()]
+    order = list(params.model)  # from small to large
+    return sorted(rows, key=lambda row: (order.index(row.size), row.method, row.device))
 
 
 def _size_row(params: Params, size: str, method: str, device: str, jobs: list[Job]) -> SizeRow:

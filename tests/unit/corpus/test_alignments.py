@@ -1,6 +1,7 @@
 """Gold links: what is read, what is written, and what is refused."""
 
 from collections import Counter
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from simt.corpus.alignments import (
     read_aligned,
 )
 from simt.errors import SimtError
-from simt.pairs import AlignedPart
+from simt.pairs import AlignedPart, Sample
 
 links_of = st.frozensets(st.tuples(st.integers(0, 200), st.integers(0, 200)), max_size=20)
 
@@ -169,3 +170,16 @@ def test_links_that_name_the_target_first_are_turned(tmp_path: Path) -> None:
     part = aligned_part().model_copy(update={"is_target_first": True})
     (sentence,) = read_aligned(part, tmp_path, Counter())
     assert sentence.links == Links(frozenset({(0, 0), (1, 2)}), frozenset({(1, 1)}))
+
+
+def test_sample_of_gold_alignments_follows_the_rule_of_samples(tmp_path: Path) -> None:
+    lines = [f"word {number}" for number in range(20)]
+    for name, text in (("de", lines), ("en", lines), ("talp", ["0-0"] * 20)):
+        (tmp_path / name).write_text("\n".join(text) + "\n", encoding="utf-8")
+    part = AlignedPart(source="de", target="en", links="talp", base=0, encoding="utf-8",
+                       sample=Sample(begin=0, end=3, min_words=1))  # fmt: skip
+    drops = Counter[str]()
+    found = [" ".join(one.source_words) for one in read_aligned(part, tmp_path, drops)]
+    first = sorted(lines, key=lambda line: sha256(line.encode()).hexdigest())[:3]
+    assert found == sorted(first, key=lines.index)
+    assert drops.total() == 17

@@ -143,3 +143,14 @@ def test_tatoeba_trains_on_nothing_that_it_is_tested_on(tatoeba: Path, tmp_path:
         assert not [
             line for line in trained if len(key := comparison_key(line)) > 15 and key in unseen
         ]
+
+
+def test_sample_that_may_be_short_takes_all_there_is() -> None:
+    pairs = [SentencePair(f"sentence {n}", ("x",)) for n in range(5)]
+    sample = Sample(begin=0, end=8, min_words=1, may_be_short=True)
+    assert list(drawn(sample, pairs, lambda pair: pair.source, FILE, Counter())) == pairs
+
+
+def test_settings_without_the_new_entries_are_written_as_before() -> None:
+    sample = Sample(begin=0, end=8, min_words=1)
+    assert sample.as_json() == '{"begin": 0, "end": 8, "min_words": 1}'
