@@ -133,14 +133,16 @@ def assert_whole(project: Path) -> None:
 def test_wrong_partition_is_told_and_the_right_one_comes_to_the_last_figure(
     cluster: Cluster, tmp_path: Path
 ) -> None:
-    project, profile = make_project(tmp_path), quick_profile(tmp_path)
+    project = make_project(tmp_path)
+    (project / "quick").mkdir()
+    profile = quick_profile(project / "quick")
     wrong = cluster.environment | SITE | {"SIMT_GPU_PARTITION": "nowhere"}
     options = ("--profile", str(profile), "--stand-in")
     failed = rehearse(project, *options, environment=wrong)
     assert failed.returncode == 1
     page = page_of(project)
     assert f"train {PAIR}/offline/bi/seed1" in page
-    assert "invalid partition" in page.lower()
+    assert "Invalid partition name specified" in page
     assert "correct SIMT_ACCOUNT, SIMT_PARTITION and SIMT_GPU_PARTITION" in page
 
     done = rehearse(project, *options, environment=cluster.environment | SITE)

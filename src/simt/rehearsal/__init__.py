@@ -19,6 +19,7 @@ from typing import cast
 import yaml
 
 from simt.atomic import atomic_file, write_json
+from simt.cost import study_cost
 from simt.errors import SimtError
 from simt.gpus import gpus_here
 from simt.pairs import PrepareSettings, raw_files
@@ -76,16 +77,18 @@ def rehearse(choices: Choices, say: Say) -> str:
         here = _set_up(folder, params, choices, to_stand_in(params, missing))
         started = time.time()
         is_whole, peak = _run(folder, choices, lock)
+        seconds = time.time() - started
         with chdir(folder):
             jobs = gather(here, choices.study)
             found = failures(jobs, _log_of_snakemake())
-            write_json(Path(MEASUREMENTS_FILE), measurements(jobs))
-            rehearsal = Rehearsal(
-                params=params, study=choices.study, profile=Path(choices.profile).name, jobs=jobs,
-                failures=found, missing=missing, need=need, free=shutil.disk_usage(".").free,
-                peak_bytes=peak, seconds=time.time() - started,
-            )  # fmt: skip
-            write_page(rehearsal, Path(PAGE))
+        write_json(folder / MEASUREMENTS_FILE, measurements(jobs))
+        rehearsal = Rehearsal(
+            params=params, study=choices.study, profile=Path(choices.profile).name, jobs=jobs,
+            failures=found, missing=missing, need=need, free=shutil.disk_usage(folder).free,
+            peak_bytes=peak, seconds=seconds,
+            device_hours=study_cost(params, choices.study).planned.device_hours,
+        )  # fmt: skip
+        write_page(rehearsal, folder / PAGE)
     return _verdict(rehearsal, folder, is_whole)
 
 

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal
@@ -37,6 +37,7 @@ class Training:
     devices: int
     parameters: int
     tokens_per_s: float  # target tokens, of one device
+    gpu_memory_mb: int  # 0 on a CPU
     model_bytes: int
 
 
@@ -59,6 +60,12 @@ class Job:
         processes = 1 if self.training is None else self.training.devices
         return 0 if self.usage is None else self.usage.peak_memory_mb * processes
 
+    @property
+    def gpu_memory_mb(self) -> int:
+        """Of one GPU; a training on several knows it from its processes, which have a GPU each."""
+        own = 0 if self.usage is None else self.usage.gpu_memory_mb
+        return own if self.training is None else max(own, self.training.gpu_memory_mb)
+
     def measurement(self) -> dict[str, Any] | None:
         """What is known of a job that has come to its end."""
         if self.state != "done" or self.usage is None:
@@ -70,7 +77,7 @@ class Job:
             "seconds": self.usage.seconds,
             "cpu_seconds": self.usage.cpu_seconds,
             "peak_memory_mb": self.usage.peak_memory_mb,
-            "gpu_memory_mb": self.usage.gpu_memory_mb,
+            "gpu_memory_mb": self.gpu_memory_mb,
             "device": device if self.training is None else self.training.device,
             "bytes": self.bytes,
         }
@@ -156,25 +163,21 @@ def _bytes(step: Step) -> int:
 def _training(step: Step) -> Training | None:
     """Speed and size of a finished training; its weights may be gone, not what is known of them."""
     facts, marker = read_object(step.folder / RUN_FILE), read_marker(step.folder / SETTINGS_FILE)
-    speeds = _speeds(step.folder / HISTORY_FILE)
-    if facts is None or marker is None or not speeds:
+    lines = (step.folder / HISTORY_FILE).read_text(encoding="utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if "tokens_per_s" in row]
+    if facts is None or marker is None or not rows:
         return None
-    settings = RunSettings.of(marker.settings)
+    warm = rows[1:] or rows  # the first update is slower, and counts only if alone
+    is_on_gpu = facts["device"] != "cpu"
     return Training(
-        settings=settings,
+        settings=RunSettings.of(marker.settings),
         device=facts["device"],
         devices=facts["devices"],
         parameters=facts["parameters"],
-        tokens_per_s=round(median(speeds) / facts["devices"], 1),
+        tokens_per_s=round(median(row["tokens_per_s"] for row in warm) / facts["devices"], 1),
+        gpu_memory_mb=round(max(row["peak_memory_mb"] for row in rows)) if is_on_gpu else 0,
         model_bytes=marker.files[MODEL_FILE].bytes,
     )
-
-
-def _speeds(history: Path) -> list[float]:
-    """Tokens a second of each update; the first one also warms up, and counts only if alone."""
-    rows = [json.loads(line) for line in history.read_text(encoding="utf-8").splitlines()]
-    speeds = [row["tokens_per_s"] for row in rows if "tokens_per_s" in row]
-    return speeds[1:] or speeds
 
 
 # --- failures ---------------------------------------------------------------------------------
@@ -182,38 +185,52 @@ def _speeds(history: Path) -> list[float]:
 
 def failures(jobs: Iterable[Job], of_snakemake: Path) -> list[Failure]:
     """What went wrong, each cause once."""
-    alike: dict[tuple[str, str], list[Job]] = {}
+    blocks = _error_blocks(of_snakemake)
+    alike: dict[tuple[str, str], list[Failure]] = {}
     for job in jobs:
         if job.state == "failed":
-            message = _message(job, of_snakemake)
-            alike.setdefault((job.rule, message.replace(job.name, "…")), []).append(job)
-    return [_failure(found, of_snakemake) for found in alike.values()]
+            failure = _failure(job, blocks)
+            alike.setdefault((job.rule, failure.message.replace(job.name, "…")), []).append(failure)
+    return [
+        replace(found[0], names=tuple(one.names[0] for one in found)) for found in alike.values()
+    ]
 
 
-def _failure(jobs: list[Job], of_snakemake: Path) -> Failure:
-    first = jobs[0]
-    log = first.log if first.log.exists() else of_snakemake
-    lines, _ = last_lines(log, _SHOWN_LINES)
-    message = _message(first, of_snakemake)
+def _failure(job: Job, blocks: list[str]) -> Failure:
+    """What the job itself said last, or what Snakemake said about it."""
+    lines, _ = last_lines(job.log, _SHOWN_LINES)
+    told = next((found[1] for one in blocks if str(job.log) in one
+                 if (found := _MESSAGE.search(one))), "")  # fmt: skip
+    messages = [_own_message(lines), " ".join(told.split()), *lines[-1:], _SILENT]
+    message = next(one for one in messages if one)
     return Failure(
-        rule=first.rule,
-        names=tuple(job.name for job in jobs),
+        rule=job.rule,
+        names=(job.name,),
         message=message,
-        remedy=_remedy(first, "\n".join([message, *lines])),
-        log=log,
-        lines=tuple(lines),
+        remedy=_remedy(job, "\n".join([message, told, *lines])),
+        log=job.log,
+        lines=tuple(lines or told.splitlines()),
     )
 
 
-def _message(job: Job, of_snakemake: Path) -> str:
-    """What the job itself said last, or what was said about it."""
-    lines, _ = last_lines(job.log, _SHOWN_LINES)
-    own = [line.removeprefix("simt: ") for line in lines if line.startswith("simt: ")]
-    if own or lines:
-        return (own or lines)[-1]
-    said, _ = last_lines(of_snakemake, 200)
-    of_slurm = [line for line in said if re.search(r"sbatch|SLURM", line)]
-    return of_slurm[-1] if of_slurm else "it has not begun, and left no log"
+def _own_message(lines: list[str]) -> str:
+    """What a command of ours has told last, on one line; "" if nothing."""
+    begins = [place for place, line in enumerate(lines) if line.startswith("simt: ")]
+    told = lines[begins[-1] :] if begins else []
+    return " ".join(line.strip() for line in told).removeprefix("simt: ")
+
+
+_SILENT = "it has not begun, or ended without a word"
+_MESSAGE = re.compile(r"^    message: (.*?)(?=^    [a-z])", re.MULTILINE | re.DOTALL)
+
+
+def _error_blocks(of_snakemake: Path) -> list[str]:
+    """What Snakemake's own log says of each job, or group of jobs, that has failed."""
+    try:
+        text = of_snakemake.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return re.split(r"^Error in (?:rule|group) ", text, flags=re.MULTILINE)[1:]
 
 
 def _remedy(job: Job, said: str) -> str:

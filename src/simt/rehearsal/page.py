@@ -35,6 +35,7 @@ class Rehearsal:
     free: int
     peak_bytes: int  # that the rehearsal itself took
     seconds: float
+    device_hours: float | None  # of all trainings of the study; None: some were not measured
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def _rule_row(rule: str, jobs: list[Job]) -> RuleRow:
         seconds=sum(one.seconds for one in usages),
         cpu_seconds=sum(one.cpu_seconds for one in usages),
         memory_mb=max((job.memory_mb for job in jobs), default=0),
-        gpu_memory_mb=max((one.gpu_memory_mb for one in usages), default=0),
+        gpu_memory_mb=max((job.gpu_memory_mb for job in jobs), default=0),
     )
 
 
@@ -166,7 +167,7 @@ def _size_row(params: Params, size: str, method: str, device: str, jobs: list[Jo
         runs=len(jobs),
         parameters=max(one.parameters for one in trainings),
         memory_mb=max(job.memory_mb for job in jobs),
-        gpu_memory_mb=max((job.usage.gpu_memory_mb for job in jobs if job.usage), default=0),
+        gpu_memory_mb=max(job.gpu_memory_mb for job in jobs),
         tokens_per_s=median(one.tokens_per_s for one in trainings),
         hours=max(_hours(params, one) for one in trainings),
         hours_asked=max((job.asked.hours for job in jobs if job.asked), default=0),

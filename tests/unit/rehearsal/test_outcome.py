@@ -41,7 +41,10 @@ def train(step: Step, speeds: list[float], devices: int) -> None:
         for name in step.product.vouched:
             (step.folder / name).parent.mkdir(parents=True, exist_ok=True)
             (step.folder / name).write_text("0123456789", encoding="utf-8")
-        rows = [json.dumps({"update": n, "tokens_per_s": one}) for n, one in enumerate(speeds, 1)]
+        rows = [
+            json.dumps({"update": n, "tokens_per_s": one, "peak_memory_mb": 10_000.4 + n})
+            for n, one in enumerate(speeds, 1)
+        ]
         (step.folder / "history.jsonl").write_text("\n".join([*rows, '{"valid_loss": 1}']) + "\n")
         facts = {"device": "cuda", "devices": devices, "parameters": 7}
         (step.folder / "run.json").write_text(json.dumps(facts))
@@ -93,6 +96,7 @@ def test_training_is_measured_by_the_updates_after_the_first_and_a_device(params
     assert found["name"] == RUN
     assert found["tokens_per_s"] == 1050.0  # the median of the last three by four devices
     assert found["device"] == "cuda"
+    assert found["gpu_memory_mb"] == 10_004  # of the last update; the launcher itself has 900
     assert found["seconds"] == 12
     assert found["settings"]["variant"] == "bi"
 
@@ -112,12 +116,33 @@ def test_failures_of_one_kind_are_told_once_with_their_message(params: Params) -
     assert training.lines[0] == "Traceback"
 
 
+# As Snakemake 9.27 writes it.
+REFUSED = """\
+Error in rule fetch:
+    message: SLURM sbatch failed. The error message was 'sbatch: error: invalid partition: nowhere
+sbatch: error: Batch job submission failed: Invalid partition name specified'.
+    sbatch call:
+        sbatch --parsable
+    jobid: 4
+    log: logs/fetch/tiny-deen.log (check log file(s) for error details)
+"""
+
+
 def test_job_that_slurm_has_not_taken_is_told_in_its_words(params: Params) -> None:
-    SNAKEMAKE.write_text("sbatch: error: invalid partition specified: nowhere\nShutting down\n")
+    SNAKEMAKE.write_text(
+        f"Building DAG\n{REFUSED}Error in rule train:\n    message: other\n    log: x"
+    )
     (failure,) = failures(gather(params, "tiny"), SNAKEMAKE)
     assert failure.rule == "fetch"
-    assert failure.message == "sbatch: error: invalid partition specified: nowhere"
+    assert failure.message.endswith(
+        "Batch job submission failed: Invalid partition name specified'."
+    )
     assert "SIMT_PARTITION" in failure.remedy
+
+
+def test_job_of_which_nobody_says_anything_is_told_so(params: Params) -> None:
+    (failure,) = failures(gather(params, "tiny"), SNAKEMAKE)
+    assert failure.message == "it has not begun, or ended without a word"
 
 
 @pytest.mark.parametrize(
