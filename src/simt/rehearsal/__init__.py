@@ -191,7 +191,10 @@ def _link_raw(params: Params, pair: str, stand_ins: set[str], folder: Path) -> N
 
 
 def _run(folder: Path, choices: Choices, lock: int) -> tuple[bool, int]:
-    """Whether Snakemake was content, and the most disk that the folder took meanwhile."""
+    """Whether Snakemake was content, and the most disk that the folder took meanwhile.
+
+    Whoever stops it, with Ctrl-C, still gets the page of what was done.
+    """
     project = Path.cwd()
     program = [str(Path(sys.executable).with_name("snakemake")),
                "--snakefile", str(project / "Snakefile")]  # fmt: skip
@@ -207,16 +210,16 @@ def _run(folder: Path, choices: Choices, lock: int) -> tuple[bool, int]:
     if any((folder / ".snakemake" / "locks").glob("*")):  # of one that was killed
         subprocess.run([*program, "--unlock"], cwd=folder, env=environment, capture_output=True)
     process = subprocess.Popen([*program, *options], cwd=folder, env=environment, pass_fds=(lock,))
-    peak = 0
-    while True:
+    code, peak = None, 0
+    while code is None:
         peak = max(peak, folder_bytes(folder))
         try:
-            return process.wait(_LOOK_EVERY_S) == 0, peak
+            code = process.wait(_LOOK_EVERY_S)
         except subprocess.TimeoutExpired:
             continue
         except KeyboardInterrupt:
-            process.wait()  # it has heard that, too, and ends its jobs
-            raise
+            code = process.wait() or 130  # it has heard that, too, and ends its jobs
+    return code == 0, peak
 
 
 def _environment(folder: Path, choices: Choices) -> Mapping[str, str]:
