@@ -212,8 +212,8 @@ def _run(folder: Path, choices: Choices, lock: int) -> tuple[bool, int]:
     process = subprocess.Popen([*program, *options], cwd=folder, env=environment, pass_fds=(lock,))
     code, peak = None, 0
     while code is None:
-        peak = max(peak, folder_bytes(folder))
         try:
+            peak = max(peak, folder_bytes(folder))
             code = process.wait(_LOOK_EVERY_S)
         except subprocess.TimeoutExpired:
             continue
