@@ -199,9 +199,12 @@ def near_limits(jobs: Iterable[Job]) -> list[NearLimit]:
 
 
 def _time(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:,.0f} min" if seconds < 5400 else f"{seconds / 3600:,.1f} h"
+    for limit, unit, name, digits in (
+        (90, 1, "s", 0), (5400, 60, "min", 0), (172_800, 3600, "h", 1)
+    ):  # fmt: skip
+        if seconds < limit:
+            return f"{seconds / unit:.{digits}f} {name}"
+    return f"{seconds / 86_400:,.0f} days"
 
 
 def _gigabytes(megabytes: float) -> str:
