@@ -161,7 +161,7 @@ def test_disk_is_that_of_the_weights_and_of_all_that_is_kept_of_one_training(
     params: Params,
 ) -> None:
     need = disk_need(load_params(FILE, "paper"), "paper")
-    # docs/methods.md: big models have about 209 million weights, each of four bytes; a training
+    # docs/methods.md, "Model sizes": 209 million weights of four bytes in the big model; a training
     # keeps two checkpoints with Adam's two moments, and five snapshots.
     assert need.training == pytest.approx(209e6 * 4 * (2 * 3 + 5), rel=0.02)
     assert need.weights > 87 * 40e6 * 4
