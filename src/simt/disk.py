@@ -10,11 +10,15 @@ from simt.pairs import FetchSettings
 from simt.params import Params
 from simt.runs import corpus_folder, corpus_settings, paper_folder, run_settings, study_points
 from simt.schedule import Schedule
+from simt.settings import RunSettings
 
 WEIGHT = 4  # bytes of a number in a file
 # Two checkpoints and one that is being written, each with the weights and both moments of Adam
 # (simt.training.checkpoint, which imports torch).
 CHECKPOINT_NUMBERS = 3 * 3
+# Unpacked, a text is three times its archive, which often has other languages, too; it is there
+# again as words, and as ids.
+TEXT_PER_DOWNLOAD = 4
 
 
 @dataclass(frozen=True)
@@ -31,8 +35,9 @@ def disk_by_stage(params: Params, cost: StudyCost, schedule: Schedule) -> list[D
     study = params.studies[cost.study]
     resumable = {}
     for run in cost.runs:
-        snapshots = run_settings(params, run.run).training.average_snapshots + 1
-        resumable[f"train/{run.run}"] = WEIGHT * run.parameters * (CHECKPOINT_NUMBERS + snapshots)
+        weights = WEIGHT * run.parameters
+        settings = run_settings(params, run.run)
+        resumable[f"train/{run.run}"] = resumable_bytes(settings, weights)
     models = WEIGHT * sum(run.parameters for run in cost.runs)
     points = [point.folder for point in study_points(params, study)]
     return [
@@ -42,6 +47,18 @@ def disk_by_stage(params: Params, cost: StudyCost, schedule: Schedule) -> list[D
         _by_those_there("points", points),
         _by_those_there("paper", [paper_folder(cost.study)]),
     ]
+
+
+def resumable_bytes(settings: RunSettings, weights: int) -> int:
+    """What a training with so many bytes of weights keeps to resume from, at most."""
+    return weights * (CHECKPOINT_NUMBERS + settings.training.average_snapshots + 1)
+
+
+def text_bytes(params: Params, pair: str) -> int | None:
+    """What the corpus of a pair will take, by its downloads; None where none says its size."""
+    settings = cast(FetchSettings, corpus_settings(params, pair, "fetch"))
+    known = sum(download.bytes or 0 for download in settings.downloads.values())
+    return TEXT_PER_DOWNLOAD * known or None
 
 
 def most_at_once(schedule: Schedule, sizes: Mapping[str, int]) -> int:
@@ -55,22 +72,15 @@ def most_at_once(schedule: Schedule, sizes: Mapping[str, int]) -> int:
 
 
 def _corpora(params: Params, pairs: Sequence[str]) -> Disk:
-    """Those that are there; of others, what is downloaded, as far as its size is known."""
+    """Those that are there; of others, what their downloads come to, as far as sizes are known."""
     there = sum(_size(corpus_folder(pair)) for pair in pairs)
     missing = [pair for pair in pairs if not corpus_folder(pair, "bpe").is_dir()]
     if not missing:
         return Disk("corpora", there, "as they are")
-    downloads = [
-        download.bytes
-        for pair in missing
-        for download in cast(
-            FetchSettings, corpus_settings(params, pair, "fetch")
-        ).downloads.values()
-    ]
-    known = sum(size for size in downloads if size is not None)
-    if not there + known:
+    to_come = sum(text_bytes(params, pair) or 0 for pair in missing)
+    if not there + to_come:
         return Disk("corpora", None, "not made yet")
-    return Disk("corpora", there + known, "at least: downloads of known size, before unpacking")
+    return Disk("corpora", there + to_come, "about, by downloads of known size")
 
 
 def _by_those_there(stage: str, folders: Sequence[Path]) -> Disk:

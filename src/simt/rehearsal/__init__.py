@@ -25,7 +25,7 @@ from simt.gpus import gpus_here
 from simt.pairs import PrepareSettings, raw_files
 from simt.params import Params, load_params
 from simt.problems import Problems
-from simt.rehearsal.disk import DiskNeed, disk_need, folder_bytes, told, unknown_sizes
+from simt.rehearsal.disk import DiskNeed, disk_need, folder_bytes, unknown_sizes
 from simt.rehearsal.missing import Missing, is_fetched, missing_items, to_stand_in
 from simt.rehearsal.outcome import Failure, failures, gather, measurements
 from simt.rehearsal.page import Rehearsal, write_page
@@ -33,6 +33,7 @@ from simt.rehearsal.shrinking import ON_CPU, ON_GPU, STAND_INS, Names, shrunk
 from simt.rehearsal.stand_in import write_stand_ins
 from simt.runs import MEASUREMENTS_FILE, REHEARSALS, corpus_folder, corpus_settings
 from simt.strict_yaml import read_yaml
+from simt.wording import gigabytes
 
 NOTE = "REHEARSAL.txt"
 _NOTE = """\
@@ -97,13 +98,15 @@ def rehearse(choices: Choices, say: Say) -> str:
 
 def _disk_lines(need: DiskNeed) -> Iterator[str]:
     free = shutil.disk_usage(".").free
-    yield (
-        f"The study itself needs about {told(need.least)} of disk: {told(need.weights)} of "
-        f"weights, {told(need.training)} for each training of its largest model while it lasts, "
-        f"{told(need.text)} of text{unknown_sizes(need.unknown)}. Free: {told(free)}"
+    parts = (
+        f"{gigabytes(need.weights)} of weights",
+        f"{gigabytes(need.training)} for each training of its largest model while it lasts",
+        f"{gigabytes(need.text)} of text{unknown_sizes(need.unknown)}",
     )
+    whole = f"The study itself needs about {gigabytes(need.least)} of disk"
+    yield f"{whole}: {', '.join(parts)}. Free: {gigabytes(free)}"
     if free < need.least:
-        yield f"WARNING: that is {told(need.least - free)} too little for the study"
+        yield f"WARNING: that is {gigabytes(need.least - free)} too little for the study"
 
 
 def _missing_lines(missing: list[Missing]) -> Iterator[str]:
@@ -242,8 +245,8 @@ def _verdict(rehearsal: Rehearsal, folder: Path, is_whole: bool) -> str:
     done = sum(job.state == "done" for job in rehearsal.jobs)
     head = (
         f"{done} of {len(rehearsal.jobs)} jobs of study {rehearsal.study} done, in "
-        f"{rehearsal.seconds / 60:.0f} min, with at most {told(rehearsal.peak_bytes)} of disk. "
-        f"See {folder / PAGE}"
+        f"{rehearsal.seconds / 60:.0f} min, with at most {gigabytes(rehearsal.peak_bytes)} of "
+        f"disk. See {folder / PAGE}"
     )
     if is_whole and done == len(rehearsal.jobs):
         speeds = f"simt plan --study {rehearsal.study} --cost"

@@ -9,13 +9,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from simt.atomic import atomic_file
+from simt.disk import resumable_bytes
 from simt.pages import shared_file
 from simt.params import Params
-from simt.rehearsal.disk import DiskNeed, told, training_bytes
+from simt.rehearsal.disk import DiskNeed
 from simt.rehearsal.missing import Missing
 from simt.rehearsal.outcome import Failure, Job, Training
 from simt.runs import Run, run_settings
 from simt.settings import RunSettings
+from simt.wording import gigabytes, short
 
 _HERE = Path(__file__).parent
 _NEAR = 0.8  # of what a job has asked for
@@ -90,7 +92,7 @@ def render(rehearsal: Rehearsal) -> str:
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    templates.filters.update(size=told, time=_time, gigabytes=_gigabytes, short=_short)
+    templates.filters.update(size=gigabytes, time=_time, gigabytes=_gigabytes, short=short)
     trainings = _trainings(rehearsal.jobs)
     return templates.get_template("page.html").render(
         of=rehearsal,
@@ -114,7 +116,7 @@ def _trainings(jobs: Iterable[Job]) -> list[Training]:
 
 def _work(params: Params, training: Training) -> int:
     """What the real training keeps to resume from."""
-    return training_bytes(_in_earnest(params, training), training.model_bytes)
+    return resumable_bytes(_in_earnest(params, training), training.model_bytes)
 
 
 def _in_earnest(params: Params, training: Training) -> RunSettings:
@@ -209,11 +211,3 @@ def _time(seconds: float) -> str:
 
 def _gigabytes(megabytes: float) -> str:
     return f"{megabytes / 1000:,.1f} GB"
-
-
-def _short(number: float) -> str:
-    """Three digits."""
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if number >= size:
-            return f"{number / size:.3g} {unit}"
-    return f"{number:.3g}"
