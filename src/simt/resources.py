@@ -64,17 +64,9 @@ class Jobs:
         return 1000 * self._of(wildcards).memory_gb * attempt
 
     def _of(self, wildcards: Any) -> Resources:
-        is_of_runs = not isinstance(self._needs, Resources)
-        run = Run.from_wildcards(wildcards) if is_of_runs else None
-        return asked(self._needs, self._params, run)
-
-
-def asked(needs: Resources | Rows, params: Params, run: Run | None) -> Resources:
-    """What a job of a rule with these ``needs`` asks for; rows hang on its run."""
-    if isinstance(needs, Resources):
-        return needs
-    assert run is not None
-    return _row(needs, params, run)
+        if isinstance(self._needs, Resources):
+            return self._needs
+        return _row(self._needs, self._params, Run.from_wildcards(wildcards))
 
 
 def rule_resources(params: Params, rule: str, run: Run | None) -> Resources | None:

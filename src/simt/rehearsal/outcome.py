@@ -11,21 +11,19 @@ from typing import Any, Literal
 from simt.atomic import read_object
 from simt.check import Inspection
 from simt.joblogs import last_lines
+from simt.likeness import run_of
 from simt.markers import read_marker
 from simt.params import Params
 from simt.products import HISTORY_FILE, MODEL_FILE, RUN_FILE, SETTINGS_FILE
-from simt.resources import CORPUS, DECODING, ESTIMATOR, SCORING, TRAINING, Resources, Rows, asked
-from simt.runs import Point, Run
+from simt.resources import Resources, rule_resources
 from simt.settings import RunSettings
 from simt.steps import Step, Steps
+from simt.timings import LOGS
 from simt.usage import Usage, read_usage
+from simt.workload import job_name, rule_of
 
 State = Literal["done", "failed", "not started"]
 _SHOWN_LINES = 12
-_NEEDS: dict[str, Resources | Rows] = {
-    "prepare": CORPUS, "bpe": CORPUS, "estimator": ESTIMATOR, "train": TRAINING,
-    "decode": DECODING, "confidences": DECODING, "states": DECODING, "score": SCORING,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -103,25 +101,28 @@ class Failure:
 def gather(params: Params, study: str) -> list[Job]:
     """Every job of the study whose results are below the folder that one is in."""
     look = Inspection()
-    return [_job(params, study, step, look) for step in Steps(params, study).all()]
+    return [_job(params, step, look) for step in Steps(params, study).all()]
 
 
-def _job(params: Params, study: str, step: Step, look: Inspection) -> Job:
-    rule, name, log = job_of(step, study)
+def _job(params: Params, step: Step, look: Inspection) -> Job:
+    rule, name, log = rule_of(step), job_name(step), log_of(step)
     state = _state(step, look)
     attempts = read_usage(log)
-    run = Run.parse("/".join(name.split("/")[:4])) if step.stage in ("runs", "points") else None
-    needs = _NEEDS.get(rule)
     return Job(
         rule=rule,
-        name=name,
+        name=step.name.split(" ")[0],
         log=log,
         state=state,
         usage=attempts[-1] if attempts else None,
         bytes=_bytes(step) if state == "done" else 0,
-        asked=None if needs is None else asked(needs, params, run),
+        asked=rule_resources(params, rule, run_of(name)),
         training=_training(step) if rule == "train" and state == "done" else None,
     )
+
+
+def log_of(step: Step) -> Path:
+    """Where the job of a step writes what it does."""
+    return LOGS / f"{job_name(step)}.log"
 
 
 def _state(step: Step, look: Inspection) -> State:
@@ -129,30 +130,6 @@ def _state(step: Step, look: Inspection) -> State:
         return "done"
     has_all = all(look.status(read.step).state == "done" for read in step.reads)
     return "failed" if has_all else "not started"
-
-
-def job_of(step: Step, study: str) -> tuple[str, str, Path]:
-    """The rule of a step, what it is called there, and its log."""
-    rule, name = _rule(step)
-    place = f"{study}/{name}" if rule in ("figure", "table") else name
-    if rule in ("curves", "claims", "report"):
-        place = name = study
-    return rule, name, Path("logs") / rule / f"{place}.log"
-
-
-def _rule(step: Step) -> tuple[str, str]:
-    if step.stage == "corpora":
-        name, rule = step.name.split(" ")
-        return rule, name
-    if step.stage == "runs":
-        return "train", step.name
-    if step.stage == "paper":
-        kind = step.folder.name.removesuffix("s")
-        return (kind if kind in ("figure", "table") else step.name), step.name
-    point, _, kind = step.name.partition(" ")
-    if kind:
-        return {"scores": "score", "states": "states"}[kind], point
-    return ("confidences" if Point.parse(point).split == "valid" else "decode"), point
 
 
 def _bytes(step: Step) -> int:

@@ -8,7 +8,7 @@ import pytest
 from simt.params import Params, load_params
 from simt.products import MODEL_FILE
 from simt.rehearsal.disk import disk_need
-from simt.rehearsal.outcome import Job, failures, gather, job_of, measurements
+from simt.rehearsal.outcome import Job, failures, gather, log_of, measurements
 from simt.rehearsal.page import near_limits
 from simt.resources import Resources
 from simt.steps import Step, Steps
@@ -51,7 +51,7 @@ def train(step: Step, speeds: list[float], devices: int) -> None:
 
 
 def log(step: Step, text: str, usage: Usage | None = None) -> None:
-    path = job_of(step, "tiny")[2]
+    path = log_of(step)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     if usage:
@@ -67,8 +67,7 @@ def by_name(jobs: list[Job]) -> dict[tuple[str, str], Job]:
 
 
 def test_rules_of_all_steps_are_those_of_the_workflow(params: Params) -> None:
-    rules = {job_of(step, "tiny")[0] for step in Steps(params, "tiny").all()}
-    assert rules == set(RULES)
+    assert {job.rule for job in gather(params, "tiny")} == set(RULES)
 
 
 def test_step_is_failed_if_all_that_it_reads_is_there_and_otherwise_was_not_started(
