@@ -198,7 +198,8 @@ def _own_message(lines: list[str]) -> str:
 
 
 _SILENT = "it has not begun, or ended without a word"
-_MESSAGE = re.compile(r"^    message: (.*?)(?=^    [a-z])", re.MULTILINE | re.DOTALL)
+# Snakemake has one for jobs that it submits, and "None" for others.
+_MESSAGE = re.compile(r"^    message: (?!None$)(.*?)(?=^    [a-z])", re.MULTILINE | re.DOTALL)
 
 
 def _error_blocks(of_snakemake: Path) -> list[str]:

@@ -140,6 +140,9 @@ def test_job_that_slurm_has_not_taken_is_told_in_its_words(params: Params) -> No
 
 
 def test_job_of_which_nobody_says_anything_is_told_so(params: Params) -> None:
+    SNAKEMAKE.write_text(
+        "Error in rule fetch:\n    message: None\n    log: logs/fetch/tiny-deen.log\n"
+    )
     (failure,) = failures(gather(params, "tiny"), SNAKEMAKE)
     assert failure.message == "it has not begun, or ended without a word"
 
