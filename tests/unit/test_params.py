@@ -74,7 +74,7 @@ def test_settings_of_a_run_are_merged_from_method_pair_and_variant() -> None:
     params = load_params(FILE)
     merged = params.method_settings("toy-deen", "sm2", "bi-w0.3")
     assert merged["confidence_weight"] == 0.3  # the variant
-    assert merged["annealed_decay_updates"] == 500  # the pair
+    assert merged["annealed_decay_updates"] == 400  # the pair
     assert merged["hint"] == "full_source"  # the method
 
 

@@ -48,7 +48,7 @@ def test_latencies_that_no_system_is_measured_at_have_no_panel(
     entry = params.paper.figures["scale-bleu"]
     panels = scale(gather(params, "scale-toy", entry, tmp_path, False)).panels
     assert [panel.title for panel in panels] == ["offline, by updates", "whole source, by updates"]
-    assert sorted(places_of(panels[0], "OMT-Bi").values()) == [400, 800, 1600, 3200]
+    assert sorted(places_of(panels[0], "OMT-Bi").values()) == [300, 600, 1200, 2400]
 
 
 def test_pairs_with_the_same_text_lie_at_their_updates(sheet_material: FigureData) -> None:
