@@ -25,4 +25,4 @@ def test_stage_makes_the_folder_of_its_name_and_keeps_what_is_there(name: str) -
 
 def test_every_section_of_params_is_watched_by_a_stage() -> None:
     watched = {key.split(".")[0] for stage in STAGES.values() for key in stage["params"]}
-    assert watched == set(SECTIONS)
+    assert watched == set(SECTIONS) - {"rehearsal"}  # which no params.yaml of a study has
