@@ -124,7 +124,7 @@ def _told(text: str, paths: list[str]) -> Iterator[str]:
     yield f"  {first}: {text}"
     if others:
         rest = len(others) - _SHOWN_PLACES
-        more = f" and {rest} more places" if rest > 0 else ""
+        more = f" and {rest} more place{'s' if rest > 1 else ''}" if rest > 0 else ""
         yield f"    the same at {', '.join(others[:_SHOWN_PLACES])}{more}"
 
 
