@@ -80,7 +80,7 @@ def _usage(is_whole: bool) -> Usage:
         started=round(time.time() - seconds, 3),
         seconds=round(seconds, 3),
         cpu_seconds=round(sum(one.ru_utime + one.ru_stime for one in (mine, others)), 3),
-        peak_memory_mb=max(_peak_kb(mine.ru_maxrss), others.ru_maxrss) >> 10,
+        peak_memory_mb=max(own_peak_memory_mb(), others.ru_maxrss >> 10),
         gpu_memory_mb=_gpu_memory_mb(),
         is_whole=is_whole,
     )
@@ -100,13 +100,16 @@ def _seconds_since_start() -> float:
         return time.monotonic() - _IMPORTED
 
 
-def _peak_kb(since_the_fork: int) -> int:
-    """The most memory of this program; ``ru_maxrss`` has that of its parent at the fork, too."""
+def own_peak_memory_mb() -> int:
+    """The most memory that this program has held.
+
+    ``ru_maxrss``, which is there on every system, also has what its parent held at the fork.
+    """
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) >> 10
     except (OSError, StopIteration, ValueError):
-        return since_the_fork
+        return resource.getrusage(_SELF).ru_maxrss >> 10
 
 
 def _gpu_memory_mb() -> int:

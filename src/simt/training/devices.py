@@ -4,7 +4,6 @@ Each process holds the whole model and takes its part of the micro-batches of an
 ``gradients`` sums what they have found.
 """
 
-import resource
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from torch import Tensor
 from simt.errors import SimtError
 from simt.model.products import bf16_products, has_bf16_products
 from simt.settings import Precision
+from simt.usage import own_peak_memory_mb
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Devices:
         """The most memory this process has held: of its GPU, or of the machine."""
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated() >> 20
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+        return own_peak_memory_mb()
 
     def wait_for_all(self) -> None:
         """Go on when every process has come here."""
