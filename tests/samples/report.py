@@ -95,6 +95,7 @@ def _write_run(folder: Path, params: Params, run: Run) -> None:
         "versions": {"simt": "0.1.0", "torch": "2.13.0"}, "python": "3.11.9", "device": "cpu",
         "devices": 1, "parameters": 4321, "trained_parameters": 4321, "updates": 8,
         "target_tokens": 1000, "training_seconds": 1.5, "validation": {"loss": 3.25},
+        "resumed_after_updates": [4] if run.method == "itst" else [],
     }  # fmt: skip
     _write(folder / "run.json", json.dumps(record))
     mark(folder, run_settings(params, run))

@@ -9,7 +9,7 @@ import math
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,7 @@ class Position:
     best_validation: float = math.inf
     validations_since_best: int = 0
     is_final: bool = False
+    resumed_after: list[int] = field(default_factory=list)  # updates, one for each stop
 
 
 class TrainingStopped(Exception):  # noqa: N818 - it is not an error
@@ -270,6 +271,7 @@ class Training:
             self.position = Position(**state["position"])
             self.model.load_state_dict(state["model"])
             self.optimiser.load_state_dict(state["optimiser"])
+            self.position.resumed_after.append(self.position.update)
             _say(f"{self.name}: going on after update {self.position.update}")
         if self.devices.is_first:
             self.history.go_back_to(self.position.update)

@@ -2,7 +2,6 @@
 
 import platform
 import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -46,7 +45,6 @@ def train_run(
     """
     if settings.start_from is not None and start is None:
         raise SimtError(f"this run starts from {settings.start_from}: give its folder (--start)")
-    started = time.time()
     work = work_folder(settings, to)
     note = work / FAILURE_FILE
     if devices.is_first:
@@ -62,8 +60,7 @@ def train_run(
             save_model(to / MODEL_FILE, weights, settings, open_vocabularies(corpus))
             with atomic_file(to / HISTORY_FILE, "wb") as stream:
                 stream.write((work / HISTORY_FILE).read_bytes())
-            report = _report(settings, training, validation, time.time() - started)
-            write_json(to / RUN_FILE, report)
+            write_json(to / RUN_FILE, _report(settings, training, validation))
 
 
 @contextmanager
@@ -152,7 +149,7 @@ def _open_corpus(settings: RunSettings, corpus: Path) -> TrainingCorpus:
 
 
 def _report(
-    settings: RunSettings, training: Training, validation: dict[str, float], seconds: float
+    settings: RunSettings, training: Training, validation: dict[str, float]
 ) -> dict[str, Any]:
     """How the run was made. No host names, no paths."""
     model = training.model
@@ -169,7 +166,7 @@ def _report(
         "updates": training.position.update,
         "target_tokens": training.position.tokens,
         "training_seconds": round(training.position.seconds, 1),
-        "last_start_seconds": round(seconds, 1),
+        "resumed_after_updates": training.position.resumed_after,
         "left_out_pairs": training.corpus.left_out,
         "validation": validation,
     }

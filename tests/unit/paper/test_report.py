@@ -64,6 +64,11 @@ def test_page_has_commit_versions_and_settings_of_the_runs(page: str, params: Pa
     )
 
 
+def test_page_counts_the_trainings_that_were_stopped_and_went_on(page: str, params: Params) -> None:
+    runs = len(study_runs(params.studies["tiny"]))
+    assert f"<dd>{runs}, of which 1 was stopped and went on</dd>" in page
+
+
 def test_page_has_planned_and_actual_cost_of_every_run(page: str, params: Params) -> None:
     cost = page.split('<section id="cost">')[1].split("</section>")[0]
     for run in study_runs(params.studies["tiny"]):

@@ -171,9 +171,10 @@ def test_request_to_stop_saves_after_the_update_and_goes_on_from_there(
 ) -> None:
     with pytest.raises(TrainingStopped, match="saved after update 5"):
         training(encoded, tmp_path / "stopped", IsAskedToStop(number)).run()
-    resumed = training(encoded, tmp_path / "stopped", DiesAt(5)).run()
-    undisturbed = training(encoded, tmp_path / "whole").run()
-    assert torch.equal(resumed["scores"], undisturbed["scores"])
+    resumed = training(encoded, tmp_path / "stopped", DiesAt(5))
+    undisturbed = training(encoded, tmp_path / "whole")
+    assert torch.equal(resumed.run()["scores"], undisturbed.run()["scores"])
+    assert (resumed.position.resumed_after, undisturbed.position.resumed_after) == ([5], [])
 
 
 class Diverges(Counter):

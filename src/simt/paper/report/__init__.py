@@ -58,6 +58,7 @@ def render_page(params: Params, study_name: str) -> str:
             signatures=all_signatures([*figures, *tables]),
             claims_report=_claims_report(files),
             runs=runs,
+            resumed=sum(one.was_resumed for one in runs),
             made_by=what_made_them(runs),
             panels=training_panels(runs),
             cost=study_cost(params, study_name),

@@ -21,6 +21,11 @@ class FinishedRun:
     history: list[dict[str, Any]]
 
     @property
+    def was_resumed(self) -> bool:
+        """Whether it was stopped and went on; not known of trainings of earlier versions."""
+        return bool(self.record.get("resumed_after_updates"))
+
+    @property
     def name(self) -> str:
         """Method and variant, and the seed where it is not the first."""
         seed = "" if self.run.seed == 1 else f" seed {self.run.seed}"
