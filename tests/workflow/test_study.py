@@ -122,3 +122,28 @@ def test_no_name_and_no_path_of_this_machine_is_in_the_results(study: Path) -> N
         text = PICTURE.sub("", file.read_text(encoding="utf-8"))
         assert not host.search(text), file
         assert not [folder for folder in folders if folder in text], file
+
+
+def test_published_folder_has_what_was_drawn_and_how_it_was_made(
+    study: Path, tmp_path: Path
+) -> None:
+    to = tmp_path / "published"
+    for _ in range(2):  # what it wrote itself, it may replace
+        run(study, "simt", "publish", "--study", "tiny", "--to", str(to))
+    paper = study / "results" / "paper" / "tiny"
+    pictures = {path.name for path in (paper / "figures").glob("*.png")}
+    assert {path.name for path in (to / "figures").iterdir()} == pictures
+    for name in ("claims.md", "curves.csv", "tables/tab05-numbers.md"):
+        assert (to / name).read_bytes() == (paper / name).read_bytes()
+    page = (to / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)]+)\)", page)
+    assert len(links) > len(pictures)
+    assert not [link for link in links if not (to / link).is_file()]
+    for claim in load_claims():
+        assert claim.sentence in page
+    made_by = json.loads((to / "provenance.json").read_text())
+    commits = {
+        json.loads(path.read_text())["commit"] for path in (study / "results").rglob("run.json")
+    }
+    assert set(made_by["made_by"]["commit"]) == commits
+    assert not [p for p in to.rglob("*.*") if str(study).encode() in p.read_bytes()]

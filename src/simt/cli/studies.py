@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simt.cli.arguments import MODELS, STUDY, count, models_folder, study_params
+from simt.cli.arguments import MODELS, STUDY, count, folder, models_folder, study_params
 from simt.cli.command import Group, option
 from simt.datasheets import KINDS
 from simt.errors import SimtError
@@ -187,6 +187,20 @@ def check(options: argparse.Namespace) -> None:
 
     params = study_params(options)
     print(check_stage(params, params.study, options.stage, options.deep))
+
+
+@COMMANDS.command(
+    "write a small folder with figures, tables, claims and provenance of a study, for git",
+    folder("--to", "output folder", "docs/results/toy"),
+    STUDY,
+    product="files",
+)
+def publish(options: argparse.Namespace) -> str:
+    from simt.paper.publication import publish
+
+    params = study_params(options)
+    publish(params, params.study, options.to)
+    return f"open {options.to}/README.md"
 
 
 @COMMANDS.command(

@@ -1,0 +1,117 @@
+"""What a study found as a small folder, to be kept in git or sent to somebody.
+
+Everything in it is copied from ``results/paper`` or says how that was made. It has no model, no
+text of a corpus, and nothing about the machine but its kind of device.
+"""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from simt.atomic import atomic_file, atomic_folder, write_json
+from simt.check import check_stage
+from simt.errors import SimtError
+from simt.paper.main_result import MAIN_FIGURE, main_results
+from simt.paper.report.files import Files
+from simt.paper.report.runs import FinishedRun, read_runs, what_made_them
+from simt.paper.report.words import count, hours
+from simt.params import Params
+from simt.runs import RESULTS, Kind, study_drawings
+from simt.steps import Steps
+
+PROVENANCE_FILE = "provenance.json"  # also tells that a folder may be replaced
+_DRAWN_AS: Mapping[Kind, str] = {"figures": "png", "tables": "md"}
+_COPIED = ("claims.md", "claims.json", "curves.csv")
+_MAIN_PICTURE = f"figures/{MAIN_FIGURE}.png"
+_VERDICTS = ("holds", "does not hold", "not enough data")
+
+
+def publish(params: Params, study_name: str, to: Path) -> None:
+    """Write the folder ``to``; the study must be complete and match params.yaml."""
+    if to.exists() and not (to / PROVENANCE_FILE).is_file():
+        raise SimtError(
+            f"{to} is there already and was not written by simt publish: give another folder"
+        )
+    check_stage(params, study_name, "paper", is_deep=False)
+    files, study = Files(study_name), params.studies[study_name]
+    runs = read_runs(files, study)
+    drawings = {
+        f"{kind}/{name}.{ending}": drawing.title
+        for kind, ending in _DRAWN_AS.items()
+        for name, drawing in study_drawings(params, study, kind).items()
+    }
+    made_by = _provenance(params, study_name, runs)
+    with atomic_folder(to) as folder:
+        for name in (*drawings, *_COPIED):
+            (folder / name).parent.mkdir(exist_ok=True)
+            shutil.copyfile(files.paper / name, folder / name)
+        with atomic_file(folder / "README.md") as stream:
+            stream.write(_page(params, files, drawings, made_by))
+        settings = Steps(params, study_name).report().settings
+        write_json(folder / "settings.json", settings.model_dump(mode="json"))
+        write_json(folder / PROVENANCE_FILE, made_by)
+
+
+def _provenance(params: Params, study_name: str, runs: Sequence[FinishedRun]) -> dict[str, Any]:
+    """By what the study was made, and how much it took."""
+    records = [one.record for one in runs]
+    return {
+        "study": study_name,
+        "fidelity": params.fidelity,
+        "seeds": list(params.studies[study_name].seeds),
+        "made_by": what_made_them(runs),
+        "trainings": len(runs),
+        "resumed_trainings": sum(one.was_resumed for one in runs),
+        "training_device_hours": round(
+            sum(one["training_seconds"] * one["devices"] for one in records) / 3600, 2
+        ),
+    }
+
+
+# --- its page ---------------------------------------------------------------------------------
+
+
+def _page(
+    params: Params, files: Files, drawings: Mapping[str, str], made_by: Mapping[str, Any]
+) -> str:
+    parts = [
+        f"# Study {files.study}",
+        *main_results(params, files.study, RESULTS),
+        f"![{drawings[_MAIN_PICTURE]}]({_MAIN_PICTURE})" if _MAIN_PICTURE in drawings else "",
+        "## Claims of the paper",
+        *_claims(files.json(files.paper / "claims.json")),
+        "[claims.md](claims.md) has the numbers behind each verdict, and what would decide the "
+        "undecided.",
+        "## Figures and tables",
+        "\n".join(f"- [{title}]({path})" for path, title in drawings.items()),
+        "[curves.csv](curves.csv) has every point of every curve, seed by seed.",
+        "## How it was made",
+        "\n".join(f"- {line}" for line in _facts(made_by)),
+        f"[settings.json](settings.json) has all settings. To make it again:\n\n"
+        f"```sh\nsnakemake --config study={files.study}\n"
+        f"simt publish --study {files.study} --to docs/results/{files.study}\n```",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _claims(report: Mapping[str, Any]) -> Iterator[str]:
+    """The claims by verdict, in the words of the report."""
+    by_wording: dict[str, list[str]] = {}
+    for one in sorted(report["claims"], key=lambda one: _VERDICTS.index(one["verdict"])):
+        line = f"- {one['sentence']} ({one['where']})"
+        by_wording.setdefault(one["wording"], []).append(line)
+    for wording, lines in by_wording.items():
+        yield f"**{wording[0].upper()}{wording[1:]}** ({len(lines)})\n\n" + "\n".join(lines)
+
+
+def _facts(made_by: Mapping[str, Any]) -> Iterator[str]:
+    seeds = ", ".join(map(str, made_by["seeds"]))
+    yield f"fidelity {made_by['fidelity']}, seeds {seeds}"
+    resumed = made_by["resumed_trainings"]
+    trainings = count(made_by["trainings"], "training")
+    stopped = f", of which {resumed} {'was' if resumed == 1 else 'were'} stopped and went on"
+    yield f"{trainings}{stopped if resumed else ''}"
+    yield f"{hours(made_by['training_device_hours'])} of training on one device"
+    for name, values in made_by["made_by"].items():
+        yield f"{name}: {', '.join(f'`{value}`' for value in values)}"

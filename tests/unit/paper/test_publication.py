@@ -1,0 +1,26 @@
+"""When the results of a study are not published; test_study.py has when they are."""
+
+from pathlib import Path
+
+import pytest
+
+from simt.errors import SimtError
+from simt.paper.publication import publish
+from simt.params import Params
+
+
+def test_folder_that_someone_else_filled_is_not_replaced(params: Params, tmp_path: Path) -> None:
+    work = tmp_path / "thesis.tex"
+    work.write_text("three years of work")
+    with pytest.raises(SimtError, match="was not written by simt publish: give another folder"):
+        publish(params, "tiny", tmp_path)
+    assert work.exists()
+
+
+def test_study_that_is_not_finished_is_not_published(
+    params: Params, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SimtError, match=r"to do[\s\S]*snakemake .*study=tiny"):
+        publish(params, "tiny", tmp_path / "published")
+    assert not (tmp_path / "published").exists()
