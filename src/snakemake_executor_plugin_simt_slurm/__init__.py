@@ -11,7 +11,6 @@ else is submitted, and all settings, are those of that plugin.
 """
 
 import asyncio
-import subprocess
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -27,6 +26,7 @@ from snakemake_executor_plugin_simt_slurm.states import (
     End,
     JobState,
     Watch,
+    ends_by_accounting,
     is_temporary,
     read_queue,
 )
@@ -39,6 +39,7 @@ SECONDS_BETWEEN_SUBMISSIONS = 30  # of a job that was refused for now
 SECONDS_OF_SUBMISSIONS = 24 * 3600  # then a refusal counts as final
 SECONDS_FOR_AN_ANSWER = 60
 LONGEST_PAUSE_SECONDS = 60  # between two looks at the queue
+_SACCT = ("sacct", "-X", "--noheader", "--parsable2", "--format=JobID,State")
 
 
 class Executor(SlurmExecutor):  # type: ignore[misc] # the plugin has no types
@@ -119,14 +120,28 @@ class Executor(SlurmExecutor):  # type: ignore[misc] # the plugin has no types
         self, active_jobs: list[SubmittedJobInfo]
     ) -> AsyncIterator[SubmittedJobInfo]:
         """The jobs that have not ended; of the others it is reported how they ended."""
-        queue = await self._queue() if active_jobs else {}
+        ends = await self._ends_of([info.external_jobid for info in active_jobs])
         has_ended = False
         for info in active_jobs:
-            if queue is None or not self._report_end(info, queue.get(info.external_jobid)):
+            state, end = ends[info.external_jobid]
+            if end is End.NONE:
                 yield info
             else:
+                self._report_end(info, state, end)
                 has_ended = True
         self._pause(has_ended or not active_jobs)
+
+    async def _ends_of(self, jobs: list[str]) -> dict[str, tuple[JobState | None, End]]:
+        """How each job has ended, if it has; sacct is asked once for all that squeue forgot."""
+        queue = await self._queue() if jobs else {}
+        if queue is None:
+            return dict.fromkeys(jobs, (None, End.NONE))
+        ends = {job: (queue.get(job), self._watch.end(job, queue.get(job))) for job in jobs}
+        if forgotten := [job for job, (_, end) in ends.items() if end is End.UNLISTED]:
+            ends |= ends_by_accounting(
+                await _output(*_SACCT, f"--jobs={','.join(forgotten)}") or ""
+            )
+        return ends
 
     async def _queue(self) -> dict[str, JobState] | None:
         """All jobs of this run; None while SLURM does not answer, so that none is given up."""
@@ -146,34 +161,27 @@ class Executor(SlurmExecutor):  # type: ignore[misc] # the plugin has no types
             self._pause_seconds = shortest
         self.next_seconds_between_status_checks = self._pause_seconds
 
-    def _report_end(self, info: SubmittedJobInfo, state: JobState | None) -> bool:
-        """Reports a job that has ended, and says whether it has."""
-        end = self._watch.end(info.external_jobid, state)
+    def _report_end(self, info: SubmittedJobInfo, state: JobState | None, end: End) -> None:
         if end is End.UNLISTED:
-            state, end = self._end_of_unlisted(info)
-        if end is End.NONE:
-            return False
+            end = self._end_by_outputs(info)
         if end is End.SUCCESS:
             self._report_success(info)
-            return True
+            return
         if end is End.NEVER:
             super().cancel_jobs([info])
         self._report_failure(info, end, state)
-        return True
 
-    def _end_of_unlisted(self, info: SubmittedJobInfo) -> tuple[JobState | None, End]:
-        """How a job ended that squeue has forgotten: by sacct, or else by what it has made.
+    def _end_by_outputs(self, info: SubmittedJobInfo) -> End:
+        """How a job ended of which SLURM knows nothing any more.
 
         A step gives a file its name when the file is whole, so outputs that are there are good.
         """
-        if state := _recorded_state(info.external_jobid):
-            return state, End.SUCCESS if state.name == "COMPLETED" else End.FAILURE
         is_made = all(Path(path).exists() for path in info.job.output)
         self.logger.warning(
             f"SLURM job {info.external_jobid} is no longer listed; its outputs are "
             + ("there: it counts as done." if is_made else "not there: it counts as failed.")
         )
-        return None, End.SUCCESS if is_made else End.FAILURE
+        return End.SUCCESS if is_made else End.FAILURE
 
     def _report_success(self, info: SubmittedJobInfo) -> None:
         self.report_job_success(info)
@@ -189,29 +197,19 @@ class Executor(SlurmExecutor):  # type: ignore[misc] # the plugin has no types
 
 
 async def _output(*command: str) -> str | None:
-    """What a command prints; None if it fails or takes too long."""
-    process = await asyncio.create_subprocess_exec(
-        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
-    )
+    """What a command prints; None if it is not there, fails or takes too long."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+        )
+    except OSError:
+        return None
     try:
         said, _ = await asyncio.wait_for(process.communicate(), SECONDS_FOR_AN_ANSWER)
     except TimeoutError:
         process.kill()
         return None
     return said.decode() if process.returncode == 0 else None
-
-
-def _recorded_state(job: str) -> JobState | None:
-    """The last state of a job by the accounting, where there is any."""
-    command = ["sacct", "-X", "--noheader", "--parsable2", "--format=State", f"--jobs={job}"]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=SECONDS_FOR_AN_ANSWER, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    lines = done.stdout.split("\n")
-    return JobState.from_sacct(lines[0]) if lines[0].strip() else None
 
 
 def _reason(message: str) -> str:

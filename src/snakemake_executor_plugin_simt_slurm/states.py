@@ -57,11 +57,6 @@ class JobState:
     name: str
     reason: str = ""
 
-    @classmethod
-    def from_sacct(cls, said: str) -> "JobState":
-        """Of sacct, which also tells who has cancelled a job: "CANCELLED by 1000"."""
-        return cls(said.split()[0])
-
 
 class End(Enum):
     """How a job has ended, if it has."""
@@ -99,6 +94,19 @@ def read_queue(said: str) -> dict[str, JobState]:
     """Every job that ``squeue --format=%i|%T|%r`` lists, by its number."""
     rows = [line.split("|", 2) for line in said.splitlines() if line.count("|") >= 2]
     return {number.strip(): JobState(name.strip(), reason.strip()) for number, name, reason in rows}
+
+
+def ends_by_accounting(said: str) -> dict[str, tuple[JobState, End]]:
+    """How every job ended that ``sacct --parsable2 --format=JobID,State`` lists, by its number.
+
+    It also tells who has cancelled a job: "CANCELLED by 1000".
+    """
+    rows = [line.split("|", 1) for line in said.splitlines() if "|" in line]
+    states = {number: JobState(state.split()[0]) for number, state in rows if state.strip()}
+    return {
+        number: (state, End.SUCCESS if state.name == "COMPLETED" else End.FAILURE)
+        for number, state in states.items()
+    }
 
 
 def is_temporary(refusal: str) -> bool:

@@ -9,6 +9,7 @@ from snakemake_executor_plugin_simt_slurm.states import (
     End,
     JobState,
     Watch,
+    ends_by_accounting,
     is_temporary,
     read_queue,
 )
@@ -68,8 +69,13 @@ def test_states_of_other_jobs_do_not_count() -> None:
     assert watch.end("8", None) is End.NONE
 
 
-def test_sacct_names_who_has_cancelled_a_job() -> None:
-    assert JobState.from_sacct("CANCELLED by 1000") == JobState("CANCELLED")
+def test_sacct_tells_of_several_jobs_how_they_ended_and_who_has_cancelled_one() -> None:
+    assert ends_by_accounting("7|COMPLETED\n8|CANCELLED by 1000\n9|TIMEOUT\n10|\n\n") == {
+        "7": (JobState("COMPLETED"), End.SUCCESS),
+        "8": (JobState("CANCELLED"), End.FAILURE),
+        "9": (JobState("TIMEOUT"), End.FAILURE),
+    }
+    assert ends_by_accounting("") == {}
 
 
 def test_full_queue_and_silent_controller_are_temporary_and_a_wrong_account_is_not() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from simt.gpus import gpus_here
 from simt.params import load_params
 from simt.schedule import Machine
 from simt.workload import study_workload
@@ -53,6 +54,13 @@ def test_every_job_is_scheduled_by_its_log_with_what_its_rule_asks_for(
     jobs = study_workload(params, "tiny", Machine(cores=64), {}).jobs
     # Snakemake does not mention a single thread.
     assert asked == {job.name: (job.gpus, job.threads if job.threads > 1 else 0) for job in jobs}
+
+
+@pytest.mark.skipif(bool(gpus_here()), reason="of machines without a GPU")
+def test_training_is_one_process_on_a_cpu_however_many_gpus_it_would_get(project: Path) -> None:
+    model = "results/runs/wmt15-deen/offline/bi-big/seed1/model.pt"
+    said = run(project, *LOCAL, "-n", "-p", "--config", "study=paper", "--", model)
+    assert re.findall(r" train --devices (\d+)", said) == ["1"]
 
 
 @pytest.mark.slow

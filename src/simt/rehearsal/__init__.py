@@ -207,10 +207,8 @@ def _run(folder: Path, choices: Choices, lock: int) -> tuple[bool, int]:
     # What the study would try again must show, at the first try.
     options = ["--config", *choice, "--retries", "0", "--keep-going"]
     if _is_on_cpu(choices.profile):
-        # Most of a short job is its start, which takes one core. A training that asks for several
-        # GPUs would start as many processes, each with a model of its own in main memory.
+        # Most of a short job is its start, which takes one core.
         options += ["--set-threads", *(f"{rule}=1" for rule in _ON_ONE_THREAD)]
-        options += ["--set-resources", "train:gpu=1"]
     environment = _environment(folder, choices)
     if any((folder / ".snakemake" / "locks").glob("*")):  # of one that was killed
         subprocess.run([*program, "--unlock"], cwd=folder, env=environment, capture_output=True)
