@@ -15,7 +15,7 @@ import torch.nn.functional as F  # noqa: N812 - everybody's name for it
 from torch import Tensor, nn
 
 from simt.model.cache import LayerCache, Projection
-from simt.model.products import Linear
+from simt.model.products import Linear, feed_forward
 from simt.settings import ModelSettings
 
 
@@ -199,8 +199,7 @@ class FeedForward(nn.Module):
         initialise_linear(self.outer, generator)
 
     def forward(self, x_BTD: Tensor) -> Tensor:
-        hidden_BTF = F.relu(self.inner(x_BTD))
-        return self.adapter(self.outer(hidden_BTF))  # type: ignore[no-any-return]
+        return self.adapter(feed_forward(x_BTD, self.inner, self.outer))  # type: ignore[no-any-return]
 
 
 def _adapter_at(place: str, width: int, adapter: AdapterShape | None) -> nn.Module:

@@ -1,14 +1,23 @@
 """Products in bf16, and nothing else."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
 import pytest
 import torch
 from torch import Tensor, nn
 
-from simt.model.products import Linear, bf16_products, has_bf16_products, product_dtype
+from simt.model.products import (
+    Linear,
+    bf16_products,
+    feed_forward,
+    has_bf16_products,
+    product_dtype,
+)
 
 
-def linear(generator: torch.Generator) -> Linear:
-    layer = Linear(24, 40)
+def linear(width: int, wide: int, generator: torch.Generator) -> Linear:
+    layer = Linear(width, wide)
     nn.init.normal_(layer.weight, generator=generator)
     nn.init.normal_(layer.bias, generator=generator)
     return layer
@@ -25,7 +34,7 @@ def gradients(layer: nn.Linear, x: Tensor, outer: Tensor) -> tuple[Tensor, ...]:
 
 
 def test_linear_map_outside_the_block_is_that_of_torch(generator: torch.Generator) -> None:
-    layer = linear(generator)
+    layer = linear(24, 40, generator)
     x = torch.randn(3, 5, 24, generator=generator)
     assert torch.equal(layer(x), nn.functional.linear(x, layer.weight, layer.bias))
 
@@ -33,7 +42,7 @@ def test_linear_map_outside_the_block_is_that_of_torch(generator: torch.Generato
 def test_product_and_gradients_are_those_of_fp32_up_to_the_rounding_of_bf16(
     generator: torch.Generator,
 ) -> None:
-    layer = linear(generator)
+    layer = linear(24, 40, generator)
     x = torch.randn(3, 5, 24, generator=generator, requires_grad=True)
     outer = torch.randn(3, 5, 40, generator=generator)
     exact = gradients(layer, x, outer)
@@ -47,7 +56,7 @@ def test_product_and_gradients_are_those_of_fp32_up_to_the_rounding_of_bf16(
 
 
 def test_products_that_bf16_holds_are_exact(generator: torch.Generator) -> None:
-    layer = linear(generator)
+    layer = linear(24, 40, generator)
     with torch.no_grad():
         layer.weight.copy_(torch.randint(-3, 4, layer.weight.shape, generator=generator))
         layer.bias.zero_()
@@ -60,8 +69,25 @@ def test_products_that_bf16_holds_are_exact(generator: torch.Generator) -> None:
         assert torch.equal(one, other)
 
 
+@pytest.mark.parametrize("precision", [bf16_products, nullcontext])
+def test_relu_between_two_products_gives_the_same_bits_as_one_in_fp32(
+    precision: Callable[[], AbstractContextManager[None]], generator: torch.Generator
+) -> None:
+    inner, outer = linear(24, 40, generator), linear(40, 24, generator)
+    x = torch.randn(3, 5, 24, generator=generator, requires_grad=True)
+    upstream = torch.randn(3, 5, 24, generator=generator)
+    inputs = (x, *inner.parameters(), *outer.parameters())
+    with precision():
+        fused, apart = feed_forward(x, inner, outer), outer(torch.relu(inner(x)))
+        assert torch.equal(fused, apart)
+        of_fused, of_apart = (torch.autograd.grad(one, inputs, upstream) for one in (fused, apart))
+    for one, other in zip(of_fused, of_apart, strict=True):
+        assert one.dtype == torch.float32
+        assert torch.equal(one, other)
+
+
 def test_frozen_weights_get_no_gradient(generator: torch.Generator) -> None:
-    layer = linear(generator).requires_grad_(False)
+    layer = linear(24, 40, generator).requires_grad_(False)
     x = torch.randn(2, 24, generator=generator, requires_grad=True)
     with bf16_products():
         layer(x).sum().backward()
