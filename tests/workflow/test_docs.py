@@ -13,7 +13,7 @@ import yaml
 from tests.samples.markdown import anchors, rows
 from tests.samples.project import ROOT, run
 
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 SOURCES = ROOT / "src" / "simt"
 METHODS = ROOT / "docs" / "methods.md"
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
