@@ -16,7 +16,7 @@ from simt.runs import Run
 from tests.samples.results import write_results
 
 REFERENCE = "multi30k-deen"
-BY_UPDATES = {f"{REFERENCE}-u{n}": n for n in (375, 750, 3000)} | {REFERENCE: 1500}
+BY_UPDATES = {f"{REFERENCE}-u{n}": n for n in (750, 3000)} | {REFERENCE: 1500}
 BY_SENTENCES = {f"{REFERENCE}-s7250": 7250, REFERENCE: 29_000}
 
 
