@@ -17,6 +17,7 @@ from simt.paper.report.files import Files
 from simt.paper.report.runs import FinishedRun, read_runs, what_made_them
 from simt.paper.report.words import count, hours
 from simt.params import Params
+from simt.products import CAPTION_FORMAT
 from simt.runs import RESULTS, Kind, study_drawings
 from simt.steps import Steps
 
@@ -40,6 +41,7 @@ def publish(params: Params, study_name: str, to: Path) -> None:
         f"{kind}/{name}.{ending}": drawing.title
         for kind, ending in _DRAWN_AS.items()
         for name, drawing in study_drawings(params, study, kind).items()
+        if not _shows_a_sentence(files.json(files.paper / kind / f"{name}.{CAPTION_FORMAT}"))
     }
     made_by = _provenance(params, study_name, runs)
     with atomic_folder(to) as folder:
@@ -51,6 +53,11 @@ def publish(params: Params, study_name: str, to: Path) -> None:
         settings = Steps(params, study_name).report().settings
         write_json(folder / "settings.json", settings.model_dump(mode="json"))
         write_json(folder / PROVENANCE_FILE, made_by)
+
+
+def _shows_a_sentence(caption: Mapping[str, Any]) -> bool:
+    """Whether a figure has text of the corpus, whose licence may not let it be passed on."""
+    return any(panel.get("sentence") for panel in caption.get("panels", ()))
 
 
 def _provenance(params: Params, study_name: str, runs: Sequence[FinishedRun]) -> dict[str, Any]:
@@ -85,6 +92,7 @@ def _page(
         "undecided.",
         "## Figures and tables",
         "\n".join(f"- [{title}]({path})" for path, title in drawings.items()),
+        "Figures with a sentence of the corpus are left out: its licence may not allow it.",
         "[curves.csv](curves.csv) has every point of every curve, seed by seed.",
         "## How it was made",
         "\n".join(f"- {line}" for line in _facts(made_by)),
