@@ -55,7 +55,12 @@ def scale(data: FigureData) -> FigureSpec:
         if len(pairs) > 1
         for quality in qualities
     ]
-    return FigureSpec(tuple(panel for panel in panels if panel.curves))
+    return FigureSpec(tuple(panel for panel in panels if _has_a_course(panel)))
+
+
+def _has_a_course(panel: Panel) -> bool:
+    """Whether any system is seen at more than one scale."""
+    return any(len({mark.x.value for mark in curve.marks}) > 1 for curve in panel.curves)
 
 
 # --- where a pair lies --------------------------------------------------------------------------
