@@ -30,9 +30,9 @@ _VERDICTS = ("holds", "does not hold", "not enough data")
 
 def publish(params: Params, study_name: str, to: Path) -> None:
     """Write the folder ``to``; the study must be complete and match params.yaml."""
-    if to.exists() and not (to / PROVENANCE_FILE).is_file():
+    if to.exists() and any(to.iterdir()) and not (to / PROVENANCE_FILE).is_file():
         raise SimtError(
-            f"{to} is there already and was not written by simt publish: give another folder"
+            f"{to} is not empty and was not written by simt publish: give another folder"
         )
     check_stage(params, study_name, "paper", is_deep=False)
     files, study = Files(study_name), params.studies[study_name]
@@ -41,7 +41,7 @@ def publish(params: Params, study_name: str, to: Path) -> None:
         f"{kind}/{name}.{ending}": drawing.title
         for kind, ending in _DRAWN_AS.items()
         for name, drawing in study_drawings(params, study, kind).items()
-        if not _shows_a_sentence(files.json(files.paper / kind / f"{name}.{CAPTION_FORMAT}"))
+        if _is_for_others(files.json(files.paper / kind / f"{name}.{CAPTION_FORMAT}"))
     }
     made_by = _provenance(params, study_name, runs)
     with atomic_folder(to) as folder:
@@ -55,9 +55,13 @@ def publish(params: Params, study_name: str, to: Path) -> None:
         write_json(folder / PROVENANCE_FILE, made_by)
 
 
-def _shows_a_sentence(caption: Mapping[str, Any]) -> bool:
-    """Whether a figure has text of the corpus, whose licence may not let it be passed on."""
-    return any(panel.get("sentence") for panel in caption.get("panels", ()))
+def _is_for_others(caption: Mapping[str, Any]) -> bool:
+    """Whether a drawing has numbers, and no text of the corpus: its licence may not allow that."""
+    panels = caption.get("panels")  # of figures only
+    if panels is None:
+        return True
+    has_text = any(panel.get("sentence") for panel in panels)
+    return not has_text and any(panel["signatures"] for panel in panels)
 
 
 def _provenance(params: Params, study_name: str, runs: Sequence[FinishedRun]) -> dict[str, Any]:
@@ -92,7 +96,8 @@ def _page(
         "undecided.",
         "## Figures and tables",
         "\n".join(f"- [{title}]({path})" for path, title in drawings.items()),
-        "Figures with a sentence of the corpus are left out: its licence may not allow it.",
+        "Figures without a number are left out, and those with a sentence of the corpus, whose "
+        "licence may not allow it.",
         "[curves.csv](curves.csv) has every point of every curve, seed by seed.",
         "## How it was made",
         "\n".join(f"- {line}" for line in _facts(made_by)),
