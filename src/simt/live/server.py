@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated
 
 import uvicorn
-from fastapi import FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from fastapi.sse import EventSourceResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from simt.errors import SimtError
 from simt.live.lanes import Event
 from simt.live.systems import Served, example_sentences
-from simt.live.tabs import MOST_CHARACTERS, Limits, Tabs
+from simt.live.tabs import MOST_CHARACTERS, Limits, NoRoom, Tab, Tabs
 from simt.pages import shared_file
 
 _HERE = Path(__file__).parent
@@ -57,15 +57,16 @@ def make_app(tabs: Tabs, allowed_hosts: Sequence[str] = ("*",)) -> FastAPI:
     app.add_middleware(Guard)
     _add_files(app, tabs.systems)
 
+    async def new_tab() -> AsyncIterator[Tab | NoRoom]:
+        async with tabs.opened() as tab:
+            yield tab
+
+    # The tab is a dependency because FastAPI closes those, but not a generator that it leaves at a yield.
     @app.get("/events", response_class=EventSourceResponse)
-    async def events() -> AsyncIterator[Event]:
+    async def events(tab: Annotated[Tab | NoRoom, Depends(new_tab)]) -> AsyncIterator[Event]:
         """A new tab; it ends when the browser does not listen any more."""
-        try:
-            async with tabs.opened() as tab:
-                async for event in tab.events():
-                    yield event
-        except SimtError as error:
-            yield {"event": "closed", "why": str(error)}
+        async for event in tab.events():
+            yield event
 
     @app.post("/tabs/{name}")
     async def ask(name: str, request: Request) -> Response:

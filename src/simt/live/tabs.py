@@ -49,13 +49,11 @@ class Tabs:
         return self._open.get(name)
 
     @asynccontextmanager
-    async def opened(self) -> "AsyncIterator[Tab]":
+    async def opened(self) -> "AsyncIterator[Tab | NoRoom]":
         """A new tab, which is gone at the end of the block."""
         if len(self) >= self._limits.tabs:
-            raise SimtError(
-                f"{self._limits.tabs} tabs are open, which is all that this page has room for: "
-                "close one, or try again later"
-            )
+            yield NoRoom(self._limits.tabs)
+            return
         tab = Tab(secrets.token_urlsafe(16), self.systems, self._computer, self._limits)
         self._open[tab.name] = tab
         work = asyncio.create_task(tab.work())
@@ -69,6 +67,20 @@ class Tabs:
         """Say good-bye to every tab."""
         for tab in self._open.values():
             tab.end(why)
+
+
+class NoRoom(NamedTuple):
+    """What stands in for a tab that is one too many."""
+
+    tabs: int
+
+    async def events(self) -> AsyncIterator[Event]:
+        """All that its browser is told."""
+        why = (
+            f"{self.tabs} tabs are open, which is all that this page has room for: "
+            "close one, or try again later"
+        )
+        yield {"event": "closed", "why": why}
 
 
 class Tab:

@@ -228,6 +228,14 @@ def test_tab_that_is_closed_while_it_translates_leaves_nothing(systems: list[Ser
         assert tab.ask(TEXT, *KNOBS).status_code == 404
 
 
+def test_tabs_that_go_as_soon_as_they_have_come_leave_nothing(systems: list[Served]) -> None:
+    with running(systems, Limits(tabs=100)) as live:
+        for _ in range(100):  # the server is then between two events of some of them
+            with Tab(live):
+                pass
+        wait_until_open(live, 0)
+
+
 def test_idle_tab_is_told_and_gone(systems: list[Served]) -> None:
     with running(systems, Limits(idle_seconds=0.3)) as live, Tab(live) as tab:
         assert tab.until(lambda event: event["event"] == "closed")["is_idle"]
