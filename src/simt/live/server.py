@@ -61,7 +61,7 @@ def make_app(tabs: Tabs, allowed_hosts: Sequence[str] = ("*",)) -> FastAPI:
         async with tabs.opened() as tab:
             yield tab
 
-    # The tab is a dependency because FastAPI closes those, but not a generator that it leaves at a yield.
+    # A dependency, because FastAPI closes those, but not a generator that it leaves at a yield.
     @app.get("/events", response_class=EventSourceResponse)
     async def events(tab: Annotated[Tab | NoRoom, Depends(new_tab)]) -> AsyncIterator[Event]:
         """A new tab; it ends when the browser does not listen any more."""

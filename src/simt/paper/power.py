@@ -17,7 +17,7 @@ from simt.paper.measurements import Estimate
 from simt.scoring.significance import SEEDS_OF_A_METHOD, Interval
 
 POWER = 0.8
-_MOST = 1000  # times as many: then the number is at the bound, for all that one can do
+_MOST = 30  # times as many: nobody has more, and the number is at the bound for all that one can do
 
 
 class Variances(NamedTuple):

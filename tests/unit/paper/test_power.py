@@ -69,7 +69,7 @@ def test_either_or_both_are_named() -> None:
 def test_what_lies_at_the_bound_cannot_be_decided() -> None:
     number = estimate(0.001, 1.0)
     text = what_would_decide(number, interval(number), 0.0)
-    assert text.startswith("more than 1,000 times the sentences: the number is too close")
+    assert text.startswith("more than 30 times the sentences: the number is too close")
     both = estimate(0.001, 1.0, of_seeds=1.0)
     assert "too close to the bound" in what_would_decide(both, interval(both), 0.0)
     same = Estimate("n", 0.0, np.zeros(9), np.zeros(9), 100, 1, 0)
