@@ -134,6 +134,8 @@ def test_published_folder_has_what_was_drawn_and_how_it_was_made(
     with_sentences = {"fig01-paradigms.png", "fig02-framework.png", "fig06-prohibition.png"}
     pictures = {path.name for path in (paper / "figures").glob("*.png")} - with_sentences
     assert {path.name for path in (to / "figures").iterdir()} == pictures
+    tables = {path.name for path in (paper / "tables").glob("*.md")} - {"alg01-decision-rule.md"}
+    assert {path.name for path in (to / "tables").iterdir()} == tables
     for name in ("claims.md", "curves.csv", "tables/tab05-numbers.md"):
         assert (to / name).read_bytes() == (paper / name).read_bytes()
     page = (to / "README.md").read_text(encoding="utf-8")

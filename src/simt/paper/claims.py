@@ -28,6 +28,7 @@ from simt.paper.evidence import SCORE_LABELS, Evidence, NotMeasuredError
 from simt.paper.measurements import MEASUREMENTS, RESAMPLES, ClaimTest, Estimate
 from simt.paper.power import POWER, what_would_decide
 from simt.params import Params, Role
+from simt.runs import study_runs
 from simt.scoring.significance import SEEDS_OF_A_METHOD, Interval, joint_intervals
 from simt.settings import Settings
 
@@ -63,19 +64,26 @@ def judge_claims(params: Params, study_name: str, results: Path) -> ClaimsReport
         raise SimtError(f"params.yaml has no study {study_name!r}; there are {known}")
     evidence = Evidence(params, study_name, results)
     verdicts = tuple(judge(claim, evidence) for claim in load_claims())
-    seeds = len(evidence.study.seeds)
-    return ClaimsReport(study_name, params.fidelity, seeds, explained(seeds), verdicts)
+    seeds, runs = len(evidence.study.seeds), study_runs(evidence.study)
+    fewest = min(len(evidence.study.seeds_of(one.method, one.variant)) for one in runs)
+    return ClaimsReport(study_name, params.fidelity, seeds, explained(seeds, fewest), verdicts)
 
 
-def explained(seeds: int) -> str:
-    """What the intervals are and how they decide, for whoever reads a verdict."""
+def explained(seeds: int, fewest: int) -> str:
+    """What the intervals are and how they decide, for whoever reads a verdict.
+
+    ``fewest`` are the seeds of the system that has been trained least often.
+    """
     is_of_method = seeds >= SEEDS_OF_A_METHOD
     drawn = f"the sentences and the {seeds} seeds" if is_of_method else "the sentences"
-    of_what = (
-        "" if is_of_method else f" With {counted(seeds, 'seed')}, a verdict is about "
-        f"{'this training' if seeds == 1 else 'these trainings'} of each system, not about its "
-        "method: another seed may say otherwise."
-    )  # fmt: skip
+    of_what = ""
+    if fewest < SEEDS_OF_A_METHOD:
+        trainings = "this training" if fewest == 1 else "these trainings"
+        those = "of each system" if fewest == seeds else "of systems with no more"
+        of_what = (
+            f" With {counted(fewest, 'seed')}, a verdict is about {trainings} {those}, not about "
+            "the method: another seed may say otherwise."
+        )
     return (
         f"[ , ] is the interval that decides: of {RESAMPLES:,} resamples of {drawn}, 95 % have all "
         "numbers of a claim within their intervals at once. A claim holds if every interval lies "
@@ -107,11 +115,8 @@ def _measure(claim: Claim, evidence: Evidence) -> Measured:
     for test in claim.tests:
         measurement = MEASUREMENTS[test.measurement]
         for pair in pairs:
-            try:
-                comparisons = measurement.comparisons(evidence, pair, test)
-            except NotMeasuredError as error:
-                measured.lacking.append(str(error))
-                continue
+            comparisons, lacking = measurement.comparisons(evidence, pair, test)
+            measured.lacking.extend(lacking)
             for comparison in comparisons:
                 try:
                     found = measurement.measure(evidence, comparison, test)

@@ -45,10 +45,13 @@ class Placed(NamedTuple):
 
     def __str__(self) -> str:
         name = f"{self.label} ({self.system.key})"
-        if self.low is None:
+        if self.low is None or self.high is None:
             return f"{name} reads the whole source first"
-        to = "" if self.is_point else f" to {self.high:.2f}"
-        return f"{name} has AL {self.low:.2f}{to}"
+        if self.is_point:
+            return f"{name} has AL {self.low:.2f}"
+        if self.low > self.high:
+            return f"{name} has no AL that all of its seeds reach"
+        return f"{name} has AL {self.low:.2f} to {self.high:.2f}"
 
 
 def describe_difference(
@@ -114,7 +117,13 @@ def _system(name: str, knob: str, runs: Sequence[Run]) -> SystemName:
     variants = {one.variant for one in runs}
     key = f"{run.method}/{run.variant}" if len(variants) == 1 else run.method
     seed = run.seed if name.endswith(f"/seed{run.seed}") else None
-    parsed = SystemName.parse(f"{key}@{knob}" if knob else key)
+    try:
+        parsed = SystemName.parse(f"{key}@{knob}" if knob else key)
+    except ValueError:
+        raise SimtError(
+            f"{name}@{knob}: after @ comes a knob value, which is a number or full; "
+            f"a seed comes before it, as in {key}/seed{run.seed}@0.5"
+        ) from None
     return parsed._replace(seed=seed)
 
 
@@ -230,7 +239,11 @@ def _rows(curves: Curves, is_anywhere: bool) -> list[Difference]:
 
 def _explained(evidence: Evidence, named: tuple[Named, Named]) -> str:
     """What the intervals cover."""
-    seeds = [1 if one.system.seed is not None else len(evidence.study.seeds) for one in named]
+    seeds = [
+        1 if one.system.seed is not None else len(evidence.study.seeds_of(run.method, run.variant))
+        for one in named
+        for run in one.runs
+    ]
     is_of_methods = min(seeds) >= SEEDS_OF_A_METHOD
     drawn = "sentences and seeds" if is_of_methods else "sentences"
     text = (

@@ -5,12 +5,13 @@ Every measurement compares systems of one pair, by the paired bootstrap of
 at the ends of a curve, the other resamples would be a choice of sentences.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from simt.paper.evidence import (
     SCORE_LABELS,
@@ -21,7 +22,7 @@ from simt.paper.evidence import (
     SystemName,
 )
 from simt.scoring.quality import Floats
-from simt.scoring.significance import System, resample, seed_freedom, shared_latencies
+from simt.scoring.significance import System, repeated_seeds, resample, shared_latencies
 from simt.settings import Settings
 
 RESAMPLES = 2000
@@ -58,8 +59,7 @@ class Estimate(NamedTuple):
     """A number, the same in every resample (not a number where it has none), and of how much.
 
     ``of_sentences`` are the resamples before seeds moved them; ``seeds`` has the system with
-    fewest; ``freedom`` are the degrees of freedom of the deviation between seeds, 0 if there are
-    too few of them.
+    fewest, ``repeated`` the one with fewest of those whose seeds tell how they vary; 0 if none do.
     """
 
     what: str
@@ -68,7 +68,7 @@ class Estimate(NamedTuple):
     of_sentences: Floats
     sentences: int
     seeds: int
-    freedom: int
+    repeated: int
 
 
 class Comparison(NamedTuple):
@@ -94,13 +94,22 @@ class Measurement:
     pairing: Callable[[Sequence[SystemName], Sequence[SystemName]], Pairing]
     measure: Callable[[Evidence, Comparison, ClaimTest], list[Estimate]]
 
-    def comparisons(self, evidence: Evidence, pair: str, test: ClaimTest) -> list[Comparison]:
-        """Every comparison of a test on a pair."""
-        systems, others = (
-            [name for pattern in patterns for name in evidence.names(pair, pattern)]
-            for patterns in (test.systems, test.against)
-        )
-        return [Comparison(pair, one, rest) for one, rest in self.pairing(systems, others)]
+    def comparisons(
+        self, evidence: Evidence, pair: str, test: ClaimTest
+    ) -> tuple[list[Comparison], list[str]]:
+        """Every comparison of a test on a pair, and which systems the study does not run."""
+        lacking: list[str] = []
+
+        def named(patterns: Sequence[str]) -> Iterator[SystemName]:
+            for pattern in patterns:
+                try:
+                    yield from evidence.names(pair, pattern)
+                except NotMeasuredError as error:
+                    lacking.append(str(error))
+
+        systems, others = list(named(test.systems)), list(named(test.against))
+        pairing = self.pairing(systems, others) if others or not test.against else []
+        return [Comparison(pair, one, rest) for one, rest in pairing], lacking
 
 
 def _each_with_each(systems: Sequence[SystemName], others: Sequence[SystemName]) -> Pairing:
@@ -129,7 +138,7 @@ class Curves(NamedTuple):
     of_sentences: Floats
     sentences: int
     seeds: int
-    freedom: int
+    repeated: int
 
     def estimate(self, what: str, compute: Callable[[Floats], Floats]) -> Estimate:
         """A number that is computed from the scores of all systems, its last axis latencies."""
@@ -137,7 +146,22 @@ class Curves(NamedTuple):
             compute, (self.observed, self.resampled, self.of_sentences)
         )
         return Estimate(
-            what, float(observed), resampled, of_sentences, self.sentences, self.seeds, self.freedom
+            what,
+            float(observed),
+            resampled,
+            of_sentences,
+            self.sentences,
+            self.seeds,
+            self.repeated,
+        )
+
+    def only(self, is_kept: npt.NDArray[np.bool_]) -> "Curves":
+        """The same at some of the latencies."""
+        return self._replace(
+            latencies=self.latencies[is_kept],
+            observed=self.observed[:, is_kept],
+            resampled=self.resampled[:, :, is_kept],
+            of_sentences=self.of_sentences[:, :, is_kept],
         )
 
 
@@ -157,12 +181,7 @@ def shared_curves(
     if not is_shared.any():
         raise NotMeasuredError(_no_latency(comparison.pair, names, test))
     _check_quality(evidence, comparison, test, curves)
-    return curves._replace(
-        latencies=latencies[is_shared],
-        observed=curves.observed[:, is_shared],
-        resampled=curves.resampled[:, :, is_shared],
-        of_sentences=curves.of_sentences[:, :, is_shared],
-    )
+    return curves.only(is_shared)
 
 
 def _where_reached(systems: Sequence[System], latencies: Floats) -> Curves:
@@ -180,7 +199,7 @@ def _where_reached(systems: Sequence[System], latencies: Floats) -> Curves:
         np.where(is_reached[:, None, :], of_sentences, np.nan),
         len(systems[0][0][0].latencies),
         min(map(len, systems)),
-        seed_freedom(systems),
+        repeated_seeds(systems),
     )
 
 
@@ -234,8 +253,12 @@ def _at_each_latency(evidence: Evidence, comparison: Comparison, test: ClaimTest
 
 def _over_latencies(evidence: Evidence, comparison: Comparison, test: ClaimTest) -> list[Estimate]:
     curves = shared_curves(evidence, comparison, test)
-    what = f"{_title(comparison, test)}{_span(curves)}"
-    return [curves.estimate(what, _mean_lead)]
+    reaches = ~np.isnan(curves.observed[1:]).all(axis=1)
+    both = list(zip(comparison.others, reaches, strict=True))
+    there = comparison._replace(others=tuple(other for other, is_there in both if is_there))
+    absent = ", ".join(str(other) for other, is_there in both if not is_there)
+    aside = f" (not reached by {absent})" if absent else ""
+    return [curves.estimate(f"{_title(there, test)}{_span(curves)}{aside}", _mean_lead)]
 
 
 def _mean_lead(values: Floats) -> Floats:
@@ -262,15 +285,20 @@ def _of_levels(evidence: Evidence, comparison: Comparison, test: ClaimTest) -> l
 
 
 def _of_lengths(evidence: Evidence, comparison: Comparison, test: ClaimTest) -> list[Estimate]:
-    """How much more a system loses on long sentences than another does.
+    """How much more a system loses on long sentences than another does, at the same latencies.
 
     Both groups are drawn from by themselves, as strata.
     """
-    what = f"{_title(comparison, test)}, long - short"
-    long, short = (
-        shared_curves(evidence, comparison, test, group).estimate(what, _mean_lead)
-        for group in _HALVES
-    )
+    halves = [shared_curves(evidence, comparison, test, group) for group in _HALVES]
+    shared = np.intersect1d(halves[0].latencies, halves[1].latencies)
+    if not len(shared):
+        names = (comparison.system, *comparison.others)
+        raise NotMeasuredError(
+            f"{_no_latency(comparison.pair, names, test)} both on long and on short sentences"
+        )
+    there = [curves.only(np.isin(curves.latencies, shared)) for curves in halves]
+    what = f"{_title(comparison, test)}, long - short{_span(there[0])}"
+    long, short = (curves.estimate(what, _mean_lead) for curves in there)
     return [
         long._replace(
             observed=long.observed - short.observed,
@@ -316,7 +344,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     ),
     "long-minus-short": Measurement(
         "difference on the long half of the sentences less that on the short half, mean over the "
-        "whole ALs that both reach",
+        "whole ALs that both reach on both halves",
         _each_with_each,
         _of_lengths,
     ),

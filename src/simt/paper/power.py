@@ -34,12 +34,12 @@ def variances(number: Estimate) -> Variances:
     quartiles give its scale.
     """
     of_sentences = float(np.nanvar(number.of_sentences))
-    if not number.freedom:
+    if not number.repeated:
         return Variances(of_sentences, 0.0)
     from scipy import stats
 
     low, high = np.nanquantile(number.resampled - number.of_sentences, (0.25, 0.75))
-    scale = (high - low) / (2 * stats.t.ppf(0.75, number.freedom))
+    scale = (high - low) / (2 * stats.t.ppf(0.75, number.repeated - 1))
     return Variances(of_sentences, float(scale**2))
 
 
@@ -58,13 +58,14 @@ def what_would_decide(number: Estimate, interval: Interval, bound: float) -> str
         return f"{_sentences(number, more_sentences)}{_for_the_method(number.seeds)}"
     more_seeds = _times(found.of_seeds, allowed - found.of_sentences)
     either = [_sentences(number, more_sentences)] if more_sentences <= _MOST else []
-    either += [_seeds(number.seeds, more_seeds)] if more_seeds <= _MOST else []
+    either += [_seeds(number.repeated, more_seeds)] if more_seeds <= _MOST else []
     if either:
-        return " or ".join(either)
+        return " or ".join(either) + _for_the_method(number.seeds)
     of_both = [_times(part, allowed / 2) for part in found]
     if max(of_both) > _MOST:
         return f"more than {_MOST:,} times the data: the number is too close to the bound"
-    return f"{_sentences(number, of_both[0])} and {_seeds(number.seeds, of_both[1])} together"
+    both = f"{_sentences(number, of_both[0])} and {_seeds(number.repeated, of_both[1])} together"
+    return both + _for_the_method(number.seeds)
 
 
 def _times(variance: float, allowed: float) -> float:

@@ -19,7 +19,7 @@ from simt.paper.report.words import count, hours
 from simt.params import Params
 from simt.products import CAPTION_FORMAT
 from simt.runs import RESULTS, Kind, study_drawings
-from simt.steps import Steps
+from simt.steps import OF_SENTENCES, Steps
 
 PROVENANCE_FILE = "provenance.json"  # also tells that a folder may be replaced
 _DRAWN_AS: Mapping[Kind, str] = {"figures": "png", "tables": "md"}
@@ -41,7 +41,8 @@ def publish(params: Params, study_name: str, to: Path) -> None:
         f"{kind}/{name}.{ending}": drawing.title
         for kind, ending in _DRAWN_AS.items()
         for name, drawing in study_drawings(params, study, kind).items()
-        if _is_for_others(files.json(files.paper / kind / f"{name}.{CAPTION_FORMAT}"))
+        if name not in OF_SENTENCES
+        and _is_for_others(files.json(files.paper / kind / f"{name}.{CAPTION_FORMAT}"))
     }
     made_by = _provenance(params, study_name, runs)
     with atomic_folder(to) as folder:
@@ -96,7 +97,7 @@ def _page(
         "undecided.",
         "## Figures and tables",
         "\n".join(f"- [{title}]({path})" for path, title in drawings.items()),
-        "Figures without a number are left out, and those with a sentence of the corpus, whose "
+        "Left out are figures without a number, and what shows a sentence of the corpus, whose "
         "licence may not allow it.",
         "[curves.csv](curves.csv) has every point of every curve, seed by seed.",
         "## How it was made",

@@ -42,7 +42,7 @@ def expects(above: float | None = None, below: float | None = None) -> ClaimTest
 def number(low: float, high: float, what: str = "n", seeds: int = 3) -> Estimate:
     """A number whose resamples are spread evenly from ``low`` to ``high``."""
     resamples = np.linspace(low, high, 2001)
-    return Estimate(what, (low + high) / 2, resamples, resamples, 300, seeds, freedom=0)
+    return Estimate(what, (low + high) / 2, resamples, resamples, 300, seeds, repeated=0)
 
 
 def judged(test: ClaimTest, *numbers: Estimate, lacking: Sequence[str] = ()) -> str:
@@ -146,8 +146,10 @@ def test_a_system_with_fewer_seeds_than_the_study_limits_the_verdict() -> None:
     verdict = verdict_of(claim_of(test), measured, "by hand", seeds=3)
     assert verdict.wording == "holds in this training"
     assert "holds in this training 1, does not hold 0" in headline(
-        ClaimsReport("toy", "default", 3, explained(3), (verdict,))
+        ClaimsReport("toy", "default", 3, explained(3, 1), (verdict,))
     )
+    assert "about this training of systems with no more, not about the method" in explained(3, 1)
+    assert "another seed may say otherwise" not in explained(3, 3)
 
 
 def test_the_number_that_decides_comes_first() -> None:
@@ -221,7 +223,7 @@ def measure(params: Params, results: Path, test: ClaimTest) -> list[Estimate]:
     measurement = MEASUREMENTS[test.measurement]
     return [
         found
-        for comparison in measurement.comparisons(evidence, "tiny-deen", test)
+        for comparison in measurement.comparisons(evidence, "tiny-deen", test)[0]
         for found in measurement.measure(evidence, comparison, test)
     ]
 
@@ -254,6 +256,37 @@ def test_the_best_of_the_others_is_chosen_at_each_latency(
     (found,) = measure(params, tmp_path, test)
     # At lags 1, 4 and 5 one of the others is right, at 2 and 3 none is.
     assert found.observed == pytest.approx(-3 * (100 - BAD_BLEU) / 5)
+
+
+def test_only_those_that_reach_a_latency_are_called_the_best_of(
+    params: Params, tmp_path: Path, decode: Decode
+) -> None:
+    for run in ("sm2/bi", "itst/uni"):
+        decode(run, lambda index, lag: GOOD)
+    write_point(tmp_path, params, "multipath/uni", [decoded(i, 1, GOOD, 1) for i in range(40)])
+    test = ClaimTest(
+        measurement="against-the-best", score="bleu", systems=("sm2/bi",),
+        against=("itst/uni", "multipath/uni"), between=(3, 5), above=0,
+    )  # fmt: skip
+    (found,) = measure(params, tmp_path, test)
+    assert found.what.endswith("SM²-Bi - ITST over AL 3 to 5 (not reached by m-wait-k)")
+
+
+def test_a_baseline_that_the_study_does_not_run_hides_no_other(
+    params: Params, tmp_path: Path, decode: Decode
+) -> None:
+    decode("sm2/bi", lambda index, lag: BAD)
+    decode("itst/uni", lambda index, lag: GOOD)
+    test = ClaimTest(
+        measurement="at-each-latency", score="bleu", systems=("sm2/bi",),
+        against=("sm2/bi-w0.7", "itst/uni"), above=0,
+    )  # fmt: skip
+    verdict = judge(claim_of(test), Evidence(params, "tiny", tmp_path))
+    assert verdict.verdict == "does not hold"
+    without = test.model_copy(update={"against": ("sm2/bi-w0.7",)})
+    verdict = judge(claim_of(without), Evidence(params, "tiny", tmp_path))
+    assert verdict.verdict == "not enough data"
+    assert verdict.reason == "study tiny runs no SM²-Bi with λ = 0.7 on tiny-deen"
 
 
 def test_only_systems_of_the_same_sentences_and_references_are_compared(
@@ -303,6 +336,28 @@ def test_losses_on_long_sentences_are_compared_between_systems(
     )  # fmt: skip
     (found,) = measure(params, tmp_path, test)
     assert found.observed == pytest.approx(BAD_BLEU - 100)
+
+
+def test_long_and_short_sentences_are_compared_at_the_same_latencies(
+    params: Params, tmp_path: Path
+) -> None:
+    """Short sentences lag by 1 to 4, long ones by 3 to 6; both systems are worse at 3 and 4."""
+    for run, output in (("sm2/bi", BAD), ("itst/uni", GOOD)):
+        instances = [
+            decoded(index, step / 10, output if step + is_long * 2 in (3, 4) else GOOD,
+                    step + is_long * 2)
+            for step in range(1, 5)
+            for index in range(40)
+            for is_long in [index >= 20]
+        ]  # fmt: skip
+        write_point(tmp_path, params, run, instances)
+    test = ClaimTest(
+        measurement="long-minus-short", score="bleu", systems=("sm2/bi",), against=("itst/uni",),
+        above=-1,
+    )  # fmt: skip
+    (found,) = measure(params, tmp_path, test)
+    assert found.what.endswith("long - short over AL 3 to 4")
+    assert found.observed == pytest.approx(0)
 
 
 def test_curves_that_never_meet_are_not_compared(
@@ -375,7 +430,7 @@ def test_names_of_levels_carry_their_knob() -> None:
 
 def report_of(*tests: tuple[ClaimTest, Estimate]) -> ClaimsReport:
     verdict = verdict_of(claim_of(tests[0][0]), Measured(list(tests), []), "by hand", seeds=1)
-    return ClaimsReport("tiny", "default", 1, explained(1), (verdict,))
+    return ClaimsReport("tiny", "default", 1, explained(1, 1), (verdict,))
 
 
 def test_the_report_prints_claim_verdict_interval_and_the_papers_number() -> None:

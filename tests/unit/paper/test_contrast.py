@@ -99,6 +99,8 @@ def test_offline_systems_are_compared_with_the_whole_source(compare: Compare) ->
          "SM²-Bi (sm2/bi) has AL 1.00 to 5.00; m-wait-k (multipath/uni) has AL 7.00 to 9.00"),
         ("sm2/by", "waitk", "study tiny has no system or run 'sm2/by' (did you mean sm2/bi?)"),
         ("waitk", "wait-q", "no system or run 'wait-q' (did you mean wait-k?)"),
+        ("sm2/bi@0.5/seed1", "waitk", "sm2/bi@0.5/seed1: after @ comes a knob value, which is a "
+         "number or full; a seed comes before it, as in sm2/bi/seed1@0.5"),
         ("sm2/uni", "waitk", "tiny-deen/sm2/uni/seed1 was not scored on test; `simt runs` lists"),
     ],
 )  # fmt: skip

@@ -149,8 +149,8 @@ def levels(*scores: int) -> System:
 
 
 def test_from_three_seeds_on_they_move_the_mean_as_students_t_does() -> None:
-    """Of 40, 50 and 60 %, the mean has a standard error of 10 / √3; one system has 2 degrees of
-    freedom, and two of them have 4.
+    """Of 40, 50 and 60 %, the mean has a standard error of 10 / √3, with 2 degrees of freedom; two
+    systems move independently of each other.
     """
     rng = np.random.default_rng(0)
     at, error = np.array([3.0]), 10 / np.sqrt(3)
@@ -158,9 +158,25 @@ def test_from_three_seeds_on_they_move_the_mean_as_students_t_does() -> None:
     moved = (alone.resampled[:, 0] - 50) / error
     assert stats.kstest(moved, stats.t(2).cdf).pvalue > 0.01
     one, other = resample([levels(4, 5, 6), levels(4, 5, 6)], at, 20_000, rng)
-    difference = (one.resampled - other.resampled)[:, 0] / (np.sqrt(2) * error)
-    assert stats.kstest(difference, stats.t(4).cdf).pvalue > 0.01
+    difference = (one.resampled - other.resampled)[:, 0] / error
+    expected = rng.standard_t(2, 20_000) - rng.standard_t(2, 20_000)
+    assert stats.ks_2samp(difference, expected).pvalue > 0.01
     assert np.allclose(one.of_sentences, 50)
+
+
+def test_seeds_move_a_system_alike_on_any_number_of_sentences() -> None:
+    at, moved = np.array([3.0]), []
+    for sentences in (10, 7):
+        system = [
+            [
+                KnobStatistics(knob.counts.repeat(sentences, 0), knob.latencies.repeat(sentences))
+                for knob in curve
+            ]
+            for curve in levels(4, 5, 6)
+        ]
+        (found,) = resample([system], at, 50, np.random.default_rng(0))
+        moved.append(found.resampled - found.of_sentences)
+    assert np.allclose(*moved)
 
 
 def test_one_or_two_seeds_do_not_move_the_mean() -> None:
@@ -196,7 +212,7 @@ def test_the_fast_bootstrap_is_the_slow_one() -> None:
     ]
     systems = [system for system, _ in made]
     fast = resample(systems, at, 12, np.random.default_rng(3))
-    rng = np.random.default_rng(3)  # the same draws
+    rng, _ = np.random.default_rng(3).spawn(2)  # the same draws
     drawn = rng.integers(15, size=(12, 15))
     for (system, texts), ours in zip(made, fast, strict=True):
         for row in range(12):
