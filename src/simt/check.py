@@ -7,13 +7,21 @@ also holds after files have been pulled from elsewhere.
 
 import json
 import os
+from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from simt.errors import SimtError
-from simt.markers import EARLIER, Marker, UnreadableMarkerError, damage, read_marker
+from simt.markers import (
+    EARLIER,
+    Marker,
+    UnreadableMarkerError,
+    damage,
+    read_marker,
+    settings_of,
+)
 from simt.params import Params
 from simt.products import SETTINGS_FILE
 from simt.steps import STAGES, Step, Steps
@@ -52,7 +60,7 @@ class Inspection:
         if marker is None:
             return Status("to do")
         if differences := list(_differences(marker.settings, _plain(step))):
-            return Status("stale", "; ".join(differences))
+            return Status("stale", "; ".join(differences), is_recorded(step))
         if marker.files.keys() != set(step.product.vouched):
             return Status("stale", EARLIER, False)
         if wrong := damage(step.folder, marker, step.product.passing):
@@ -80,6 +88,12 @@ class Inspection:
         assert marker is not None, step.name
         wrong = damage(step.folder, marker, step.product.passing, is_deep=True)
         return Status("damaged", "; ".join(wrong), False) if wrong else Status("done")
+
+
+def is_recorded(step: Step) -> bool:
+    """Whether Snakemake has noted how it made a step: without that it sees no other setting."""
+    name = urlsafe_b64encode(str(step.marker).encode()).decode()
+    return Path(".snakemake", "metadata", name).exists()
 
 
 def _plain(step: Step) -> dict[str, Any]:
@@ -169,6 +183,27 @@ def end_future(steps: Iterable[Step], now: float) -> int:
     for path in future:
         os.utime(path, (now, now))
     return len(future)
+
+
+def unseen_changes(steps: Iterable[Step]) -> str:
+    """What has other settings now without a note of Snakemake's, and the remedy; or nothing.
+
+    So are results that were copied here or pulled from a store: it would call them up to date.
+    """
+    wrong = [
+        (step, Status("stale", is_seen=False))
+        for step in steps
+        if not is_recorded(step)
+        and (found := settings_of(step.marker)) is not None
+        and found != _plain(step)
+    ]
+    if not wrong:
+        return ""
+    return (
+        f"{len(wrong)} steps were made with other settings than those of params.yaml, which "
+        "Snakemake does not see, since it did not make them here. To make them again: "
+        f"{_to_remove(wrong)}"
+    )
 
 
 def refuse_damage(steps: Iterable[Step]) -> None:

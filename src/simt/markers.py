@@ -119,18 +119,19 @@ def file_digest(path: Path) -> str:
 @contextmanager
 def vouching(
     folder: Path, marker: str, settings: Settings, files: Sequence[str], sources: Sequence[Source]
-) -> Iterator[None]:
+) -> Iterator[dict[str, str]]:
     """A step: until it has ended well, its folder says nothing; then, that all is whole.
 
     The old marker goes before the first write, so that a step that is killed leaves no new file
-    beside the settings of another. What it is made from is noted before it is read.
+    beside the settings of another. What it is made from is noted before it is read, and given to
+    the block.
     """
     path = folder / marker
     if path.is_dir():
         raise SimtError(f"{path} is a folder, but must be a file: take it away")
     path.unlink(missing_ok=True)
     made_from = _digests(sources)
-    yield
+    yield made_from
     marks = {name: FileMark.of_file(folder / name) for name in files}
     done = Marker(settings=json.loads(settings.as_json()), files=marks, made_from=made_from)
     write_json(path, done.model_dump(mode="json"))

@@ -61,7 +61,7 @@ class Product:
 
     def made_in(
         self, folder: Path, settings: Settings, parts: Mapping[str, Path]
-    ) -> AbstractContextManager[None]:
+    ) -> AbstractContextManager[dict[str, str]]:
         """The step itself as a block, which reads the folders ``parts``."""
         sources = [
             Source(part, parts[part] / SETTINGS_FILE, patterns)

@@ -124,7 +124,7 @@ class Step:
         made = dict.fromkeys(path for read in self.reads for path in _paths(read))
         return [*made, *self.given]
 
-    def made_in(self, folder: Path) -> AbstractContextManager[None]:
+    def made_in(self, folder: Path) -> AbstractContextManager[dict[str, str]]:
         """The step itself as a block, which writes into a folder."""
         sources = [Source(read.part, read.step.marker, read.patterns) for read in self.reads]
         return vouching(folder, self.product.marker, self.settings, self.product.vouched, sources)

@@ -38,6 +38,7 @@ SUBMISSIONS_AT_A_TIME = 8
 SECONDS_BETWEEN_SUBMISSIONS = 30  # of a job that was refused for now
 SECONDS_OF_SUBMISSIONS = 24 * 3600  # then a refusal counts as final
 SECONDS_FOR_AN_ANSWER = 60
+SECONDS_BETWEEN_CLOCKS = 10  # by which that of a file server may be behind
 LONGEST_PAUSE_SECONDS = 60  # between two looks at the queue
 _SACCT = ("sacct", "-X", "--noheader", "--parsable2", "--format=JobID,State")
 
@@ -55,6 +56,7 @@ class Executor(SlurmExecutor):  # type: ignore[misc] # the plugin has no types
         self._ends = threading.Event()
         self._submission = threading.local()
         self._said: set[str] = set()
+        self._submitted: dict[Any, float] = {}  # when, by Snakemake's number of the job
         self._watch = Watch()
         self._is_silent = False
 
@@ -63,6 +65,7 @@ class Executor(SlurmExecutor):  # type: ignore[misc] # the plugin has no types
     def run_job(self, job: Any) -> None:
         """Submits a job, while SLURM takes none again and again; it is reported in any case."""
         last = time.monotonic() + SECONDS_OF_SUBMISSIONS
+        self._submitted[job.jobid] = time.time()
         while not self._ends.is_set():
             self._submission.is_last = time.monotonic() > last
             self._submission.was_refused = False
@@ -174,9 +177,11 @@ class Executor(SlurmExecutor):  # type: ignore[misc] # the plugin has no types
     def _end_by_outputs(self, info: SubmittedJobInfo) -> End:
         """How a job ended of which SLURM knows nothing any more.
 
-        A step gives a file its name when the file is whole, so outputs that are there are good.
+        A step gives a file its name when the file is whole, so outputs that are there are good;
+        but those of an earlier job lie there until a new one begins.
         """
-        is_made = all(Path(path).exists() for path in info.job.output)
+        since = self._submitted[info.job.jobid] - SECONDS_BETWEEN_CLOCKS
+        is_made = all(_is_newer(Path(path), since) for path in info.job.output)
         self.logger.warning(
             f"SLURM job {info.external_jobid} is no longer listed; its outputs are "
             + ("there: it counts as done." if is_made else "not there: it counts as failed.")
@@ -194,6 +199,13 @@ class Executor(SlurmExecutor):  # type: ignore[misc] # the plugin has no types
             how = f": it would wait for ever ({state.reason}) and was cancelled"
         message = f"SLURM-job '{info.external_jobid}' failed{how}. "
         self.report_job_error(info, msg=message, aux_logs=[str(info.aux["slurm_logfile"])])
+
+
+def _is_newer(path: Path, second: float) -> bool:
+    try:
+        return path.stat().st_mtime >= second
+    except OSError:
+        return False
 
 
 async def _output(*command: str) -> str | None:

@@ -4,13 +4,21 @@ import contextlib
 import json
 import os
 import shutil
+from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from simt.check import Inspection, Status, check_stage, end_future, refuse_damage
+from simt.check import (
+    Inspection,
+    Status,
+    check_stage,
+    end_future,
+    refuse_damage,
+    unseen_changes,
+)
 from simt.errors import SimtError
 from simt.params import Params, load_params
 from simt.plan import describe_study
@@ -102,7 +110,19 @@ def test_everything_is_done_after_every_step_has_run(finished: Params) -> None:
 def test_changed_setting_is_stale_and_says_which(finished: Params) -> None:
     edit(finished, RUN, "revision", 7)
     wanted = finished.methods["sm2"].revision
-    assert status(finished, RUN) == Status("stale", f"revision 7 -> {wanted}")
+    assert status(finished, RUN) == Status("stale", f"revision 7 -> {wanted}", is_seen=False)
+
+
+def test_changed_setting_is_seen_by_snakemake_where_it_has_a_record(finished: Params) -> None:
+    edit(finished, RUN, "revision", 7)
+    steps = Steps(finished, "tiny").all()
+    (step,) = (one for one in steps if one.name == RUN)
+    assert unseen_changes(steps).endswith(f"To make them again: rm -r {step.marker}")
+    record = Path(".snakemake/metadata", urlsafe_b64encode(str(step.marker).encode()).decode())
+    record.parent.mkdir(parents=True)
+    record.touch()
+    assert status(finished, RUN).is_seen
+    assert not unseen_changes(steps)
 
 
 def test_result_of_a_stale_step_is_stale_too(finished: Params) -> None:
@@ -133,13 +153,14 @@ def test_a_drawing_is_stale_after_its_entry_has_changed(finished: Params) -> Non
     paper["figures"]["fig08-ablations"]["title"] = "Parts"
     edit(finished, "fig08-ablations", "paper", paper)
     why = 'paper.figures.fig08-ablations.title "Parts" -> "What each part of SM² gives"'
-    assert status(finished, "fig08-ablations") == Status("stale", why)
+    assert status(finished, "fig08-ablations") == Status("stale", why, is_seen=False)
     assert f"fig08-ablations.json: stale {why}\n" in complaint(finished)
 
 
 def test_a_drawing_of_another_fidelity_is_stale(finished: Params) -> None:
     edit(finished, "fig08-ablations", "fidelity", "paper")
-    assert status(finished, "fig08-ablations") == Status("stale", 'fidelity "paper" -> "default"')
+    found = status(finished, "fig08-ablations")
+    assert (found.state, found.why) == ("stale", 'fidelity "paper" -> "default"')
 
 
 def test_plan_calls_the_drawings_of_a_stale_run_stale_and_no_others(finished: Params) -> None:

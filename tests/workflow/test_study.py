@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from simt.check import is_recorded
 from simt.joblogs import result_in
 from simt.paper.claims import load_claims
+from simt.params import load_params
+from simt.steps import Steps
 from tests.samples.project import LOCAL, TINY, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("study")]
@@ -122,6 +125,14 @@ def test_no_name_and_no_path_of_this_machine_is_in_the_results(study: Path) -> N
         text = PICTURE.sub("", file.read_text(encoding="utf-8"))
         assert not host.search(text), file
         assert not [folder for folder in folders if folder in text], file
+
+
+def test_snakemake_has_a_record_of_every_step_where_it_is_looked_for(
+    study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(study)
+    steps = Steps(load_params(Path("params.yaml"), "tiny"), "tiny").all()
+    assert [step.name for step in steps if not is_recorded(step)] == []
 
 
 def test_published_folder_has_what_was_drawn_and_how_it_was_made(

@@ -8,7 +8,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
-from simt.check import end_future, refuse_damage
+from simt.check import end_future, refuse_damage, unseen_changes
 from simt.errors import SimtError
 from simt.paper import FIGURES, TABLES
 from simt.params import check_drawings, load_params
@@ -54,6 +54,8 @@ try:
     if workflow.is_main_process and "--unlock" not in sys.argv:
         all_steps = STEPS.all()
         refuse_damage(all_steps)
+        if changed := unseen_changes(all_steps):
+            logger.warning(changed)
         if future := end_future(all_steps, time.time()):
             logger.warning(
                 f"{future} results had times in the future (was the clock set back?);"

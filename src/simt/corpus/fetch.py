@@ -65,10 +65,14 @@ class Origin(Settings):
 
 
 class EntryRecord(Settings):
-    """What one entry of the settings gave."""
+    """What one entry of the settings gave.
+
+    ``folder`` is the one below SIMT_CORPORA that files of the user's own were copied from.
+    """
 
     origin: Origin
     files: tuple[FileRecord, ...]
+    folder: str | None = None
 
 
 def fetch(
@@ -208,7 +212,7 @@ def _still_holds(
     files = {file.path: file for file in record.files}
     if set(files) != {f"{name}/{inside}" for inside in wanted}:
         return False
-    if isinstance(entry, Download) and not _came_from(record.origin, entry):
+    if not _came_from(record, entry):
         return False
     expected = _sums_inside(entry)
     return all(
@@ -218,9 +222,11 @@ def _still_holds(
     )
 
 
-def _came_from(origin: Origin, entry: Download) -> bool:
+def _came_from(record: EntryRecord, entry: Entry) -> bool:
     """Whether the entry, as it now reads, could have given what was fetched."""
-    expected = checksums(entry)
+    if not isinstance(entry, Download):
+        return record.folder in (None, entry.folder)  # None: noted by an earlier version
+    origin, expected = record.origin, checksums(entry)
     if origin.checksum in (UNPACKED, CONTENTS) and origin.address == LOCAL:
         return True
     if expected:
@@ -408,7 +414,7 @@ def _fetch_from_user(
     tallies = _copied(sources, folders.targets(name, wanted), sums, folders)
     checksum = "sha256" if set(wanted) <= set(sums) else NONE_GIVEN
     origin = Origin(address=LOCAL, checksum=checksum, sum=None)
-    return EntryRecord(origin=origin, files=_file_records(name, tallies))
+    return EntryRecord(origin=origin, files=_file_records(name, tallies), folder=entry.folder)
 
 
 def _copied(

@@ -20,6 +20,10 @@ KEPT = 2  # the newest, and the one before it in case the newest is damaged
 _NAME = re.compile(r"update-(\d+)\.pt")
 
 
+class DamagedError(SimtError):
+    """A file that is not what was written, and will not be, however often it is read."""
+
+
 def save_tensors(path: Path, values: dict[str, Any]) -> None:
     """Write ``values`` whole or not at all; a full disk is an error with the remedy."""
     try:
@@ -48,9 +52,11 @@ def load_tensors(path: Path) -> dict[str, Any]:
             reason = "not weights by their names"
     except OSError as error:
         raise SimtError(f"{path} cannot be read: {error.strerror or error}") from None
-    except Exception:  # a damaged file can make torch stumble over anything
+    except Exception as error:  # a damaged file can make torch stumble over anything
+        if isinstance(error, MemoryError) or "allocate memory" in str(error):
+            raise SimtError(f"{path} cannot be read: there is not enough memory") from None
         reason = "not tensors, numbers and text only"  # torch's own words advise to run its code
-    raise SimtError(f"{path} is damaged ({reason}): delete it and make it again")
+    raise DamagedError(f"{path} is damaged ({reason}): delete it and make it again")
 
 
 def _damage(path: Path) -> str | None:
@@ -85,11 +91,14 @@ class Checkpoints:
             path.unlink()
 
     def newest(self) -> dict[str, Any] | None:
-        """The newest state that is whole, or None; a damaged one is named and passed over."""
+        """The newest state that is whole, or None; a damaged one is named and passed over.
+
+        One that cannot be read just now may be whole: it is kept, and the error is the caller's.
+        """
         for _, path in reversed(saved_updates(self.folder)):
             try:
                 return load_tensors(path)
-            except SimtError as error:
+            except DamagedError as error:
                 self.say(f"{error}; going back to the checkpoint before it")
                 path.unlink()
         return None
@@ -114,11 +123,22 @@ class Snapshots:
             if number > update:
                 path.unlink()
 
-    def mean(self) -> dict[str, torch.Tensor]:
-        """The mean of the weights that are kept, in float32."""
-        saved = [load_tensors(path) for _, path in saved_updates(self.folder)]
-        assert saved, "a training ends with a snapshot"
+    def mean(self, taken: int) -> dict[str, torch.Tensor]:
+        """The mean of the weights that are kept, in float32, of all the times they were taken."""
+        paths, expected = [path for _, path in saved_updates(self.folder)], min(self.kept, taken)
+        try:
+            saved = [load_tensors(path) for path in paths]
+        except DamagedError:
+            raise SimtError(f"{self.folder} has a damaged snapshot: {self._remedy}") from None
+        if len(saved) != expected:
+            raise SimtError(
+                f"{self.folder} has {len(saved)} snapshots instead of {expected}: {self._remedy}"
+            )
         return {
             name: torch.stack([weights[name].float() for weights in saved]).mean(dim=0)
             for name in saved[0]
         }
+
+    @property
+    def _remedy(self) -> str:
+        return f"delete {self.folder.parent} and start the same command, which then begins anew"

@@ -8,11 +8,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+from simt.atomic import read_object, write_json
 from simt.gpus import take_gpus, use_threads
 from simt.markers import settings_of
 from simt.outcomes import training_done
 from simt.problems import parse_argument
 from simt.products import SETTINGS_FILE, trained
+from simt.record import work_folder
 from simt.settings import RunSettings
 from simt.signals import ASKS_FOR_RETRY, ignore_stops
 from simt.training.devices import Devices
@@ -21,6 +23,7 @@ from simt.training.loop import TrainingStopped
 from simt.training.run import train_run
 
 _ALONE = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}  # torchrun's, without torchrun
+_MADE_FROM_FILE = "made_from.json"  # in a work folder: digests of what the training reads
 _LAUNCHER = "SIMT_LAUNCHER"  # the process that has started this one for a device
 
 
@@ -71,9 +74,11 @@ def _train_here(job: Job) -> None:
     devices = Devices.connect(*of_torchrun)
     parts = {"bpe": job.corpus} | ({"start": job.start} if job.start else {})
     product = trained(settings)
-    step = product.made_in(job.to, settings, parts) if devices.is_first else nullcontext()
+    step = product.made_in(job.to, settings, parts) if devices.is_first else nullcontext({})
     try:
-        with step:
+        with step as made_from:
+            if devices.is_first:
+                _forget_other_text(work_folder(settings, job.to), made_from)
             train_run(settings, job.corpus, job.start, job.to, devices, job.checkpoint_minutes)
             ignore_stops()  # what is left takes a moment; stopped half-way it would cost the whole
     except TrainingStopped as stopped:
@@ -82,6 +87,23 @@ def _train_here(job: Job) -> None:
         sys.exit(ASKS_FOR_RETRY)
     if devices.is_first:
         shutil.rmtree(job.work)  # not before: until then a kill must lose nothing
+
+
+def _forget_other_text(work: Path, made_from: dict[str, str]) -> None:
+    """Drop what a stopped training has left if the files that it had read are others now.
+
+    Its settings need not tell: the same ones cut another text into other subwords.
+    """
+    note = work / _MADE_FROM_FILE
+    earlier = read_object(note)
+    if earlier is not None and earlier != made_from:
+        print(
+            "simt: the text, or the model to start from, has changed since this training was "
+            "stopped: it begins anew",
+            file=sys.stderr,
+        )
+        shutil.rmtree(work)
+    write_json(note, made_from)
 
 
 def _train_on_devices(job: Job) -> None:

@@ -114,7 +114,8 @@ class Training:
                 bar.update()
                 self._save_if_due(must_stop)
         self.devices.wait_for_all()  # the first process has then written the last snapshot
-        return self.snapshots.mean()
+        every = self.settings.snapshot_every_updates
+        return self.snapshots.mean(taken=math.ceil(self.position.update / every))
 
     # --- an update ------------------------------------------------------------------------------
 

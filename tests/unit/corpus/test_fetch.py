@@ -956,6 +956,15 @@ def test_files_of_ones_own_need_no_more_than_a_folder(tmp_path: Path) -> None:
     assert run(settings, tmp_path / "raw") == manifest
 
 
+def test_files_of_ones_own_are_copied_anew_from_another_folder(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    for folder, text in (("v1", b"Hallo\n"), ("v2", b"Guten Tag\n")):
+        write(own / folder / "train.de", text)
+        settings = settings_of(local={"mine": {"folder": folder}}, files=("mine/train.de",))
+        run(settings, tmp_path / "raw", own)
+        assert files_in(tmp_path / "raw") == {"mine/train.de": text}
+
+
 def test_missing_files_of_ones_own_are_told_with_the_place(tmp_path: Path) -> None:
     settings = settings_of(local={"mine": {"folder": "talks"}}, files=("mine/train.de",))
     own = tmp_path / "own"

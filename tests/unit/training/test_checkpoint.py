@@ -55,6 +55,30 @@ def test_damaged_newest_checkpoint_falls_back_to_the_one_before_and_says_so(
     assert "update-2.pt is damaged" in said[0]
 
 
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (OSError(errno.ESTALE, "Stale file handle"), "cannot be read: Stale file handle"),
+        (MemoryError(), "cannot be read: there is not enough memory"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "not enough memory"),
+    ],
+)
+def test_checkpoint_that_cannot_be_read_just_now_is_kept(
+    error: Exception, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _ = checkpoints(tmp_path)
+    folder.save(1, state(1))
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(torch, "load", fails)
+        with pytest.raises(SimtError, match=says):
+            folder.newest()
+    assert folder.newest() is not None
+
+
 def test_no_checkpoint_is_none(tmp_path: Path) -> None:
     assert checkpoints(tmp_path / "nothing")[0].newest() is None
 
@@ -94,7 +118,19 @@ def test_mean_of_snapshots_is_that_of_the_last_ones(tmp_path: Path) -> None:
     snapshots = Snapshots(tmp_path, kept=2)
     for update, value in ((1, 100.0), (2, 1.0), (3, 4.0)):
         snapshots.save(update, {"weight": torch.full((3,), value)})
-    assert snapshots.mean()["weight"].tolist() == [2.5, 2.5, 2.5]
+    assert snapshots.mean(taken=3)["weight"].tolist() == [2.5, 2.5, 2.5]
+
+
+def test_mean_without_one_of_its_snapshots_is_none(tmp_path: Path) -> None:
+    snapshots = Snapshots(tmp_path / "snapshots", kept=3)
+    for update in (1, 2, 3):
+        snapshots.save(update, {"weight": torch.zeros(3)})
+    (tmp_path / "snapshots/update-2.pt").write_bytes(b"damaged")
+    with pytest.raises(SimtError, match=f"has a damaged snapshot: delete {tmp_path} and start"):
+        snapshots.mean(taken=3)
+    (tmp_path / "snapshots/update-2.pt").unlink()
+    with pytest.raises(SimtError, match=f"has 2 snapshots instead of 3: delete {tmp_path} and"):
+        snapshots.mean(taken=3)
 
 
 def test_snapshots_after_the_checkpoint_are_dropped_on_going_back(tmp_path: Path) -> None:
@@ -102,7 +138,7 @@ def test_snapshots_after_the_checkpoint_are_dropped_on_going_back(tmp_path: Path
     for update in (1, 2, 3):
         snapshots.save(update, {"weight": torch.full((3,), float(update))})
     snapshots.go_back_to(2)
-    assert snapshots.mean()["weight"].tolist() == [1.5, 1.5, 1.5]
+    assert snapshots.mean(taken=2)["weight"].tolist() == [1.5, 1.5, 1.5]
 
 
 def test_write_that_breaks_off_is_told_and_leaves_nothing(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -129,6 +130,28 @@ def test_training_whose_words_cannot_be_written_ends_with_its_model(
     broken = subprocess.run(command(settings, encoded, tmp_path / "pipe"), stdout=pipe, stderr=pipe)
     assert full.returncode == broken.returncode == 0
     assert weights(tmp_path / "log") == weights(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_training_goes_on_only_with_the_text_that_it_began_with(
+    is_same: bool, encoded: Path, tmp_path: Path
+) -> None:
+    settings = settings_of("offline", "bi", updates=200, snapshot_every_updates=50)
+    corpus, to = tmp_path / "bpe", tmp_path / "run"
+    shutil.copytree(encoded, corpus)
+    marker = corpus / "settings.json"
+    made = json.loads(marker.read_text()) if marker.exists() else {"settings": {}, "made_from": {}}
+    names = [path.name for path in corpus.iterdir() if path != marker]
+    made["files"] = {name: {"bytes": 1, "sha256": "0" * 64} for name in names}
+    marker.write_text(json.dumps(made))
+    stop_once(settings, corpus, to)
+    if not is_same:
+        marker.write_text(marker.read_text().replace("0" * 64, "1" * 64))
+    done = subprocess.run(command(settings, corpus, to), stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stderr
+    assert ("it begins anew" in done.stderr) is not is_same
+    record = json.loads((to / "run.json").read_text())
+    assert (record["resumed_after_updates"] != []) is is_same
 
 
 def test_training_without_a_reader_saves_before_it_asks_for_a_retry(
