@@ -184,7 +184,7 @@ class Executor(SlurmExecutor):  # type: ignore[misc] # the plugin has no types
         is_made = all(_is_newer(Path(path), since) for path in info.job.output)
         self.logger.warning(
             f"SLURM job {info.external_jobid} is no longer listed; its outputs are "
-            + ("there: it counts as done." if is_made else "not there: it counts as failed.")
+            + ("there: it counts as done." if is_made else "not there, or old: it has failed.")
         )
         return End.SUCCESS if is_made else End.FAILURE
 

@@ -1,9 +1,17 @@
 """When a job has ended, by what SLURM says of it."""
 
+import logging
+import os
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from snakemake_interface_executor_plugins.executors.base import SubmittedJobInfo
 
+from snakemake_executor_plugin_simt_slurm import Executor
 from snakemake_executor_plugin_simt_slurm.states import (
     LOOKS,
     End,
@@ -88,3 +96,20 @@ def test_job_that_is_too_large_for_the_policy_is_not_submitted_again_and_again()
     policy = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
     assert is_temporary(f"sbatch: error: AssocMaxSubmitJobLimit\n{policy}")
     assert not is_temporary(f"sbatch: error: QOSMaxWallDurationPerJobLimit\n{policy}")
+
+
+@pytest.mark.parametrize(("age_seconds", "end"), [(0, End.SUCCESS), (3600, End.FAILURE)])
+def test_job_that_slurm_has_forgotten_is_done_if_its_outputs_are_newer_than_it(
+    age_seconds: int, end: End, tmp_path: Path
+) -> None:
+    """Those of an earlier job lie there until a new one begins."""
+    output = tmp_path / "model.pt"
+    output.touch()
+    os.utime(output, (time.time() - age_seconds,) * 2)
+    executor = Executor.__new__(Executor)
+    executor.logger = logging.getLogger("test")
+    executor._submitted = {7: time.time()}
+    job = SimpleNamespace(jobid=7, output=[str(output)])
+    assert executor._end_by_outputs(SubmittedJobInfo(job, external_jobid="4711")) is end
+    output.unlink()
+    assert executor._end_by_outputs(SubmittedJobInfo(job, external_jobid="4711")) is End.FAILURE
