@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
+from simt.paper.bands import by_seed, seed_band
 from simt.paper.figure_data import KnobName, Missing
-from simt.paper.panels import Panel
+from simt.paper.panels import Curve, Panel
 from simt.paper.rows import Number
 
 _REASON_LENGTH = 60
@@ -70,11 +71,28 @@ def mixture_note(metric: str, numbers: Iterable[Number]) -> str:
     return f"beware: {metric} was computed in {len(signatures)} ways (signatures in the .json)"
 
 
+def _apart_notes(panel: Panel) -> list[str]:
+    """Which curves have no line, since their seeds have no latency in common."""
+    several = [] if panel.is_joined else [one for one in panel.curves if _is_of_seeds(one)]
+    return [
+        f"no line for {curve.name}: its seeds have no latency in common"
+        for curve in several
+        if seed_band(curve.marks) is None
+    ]
+
+
+def _is_of_seeds(curve: Curve) -> bool:
+    """Whether there are several seeds, each with more than a point."""
+    seeds = by_seed(curve.marks).values()
+    return len(seeds) > 1 and all(len(marks) > 1 for marks in seeds)
+
+
 def panel_notes(panel: Panel) -> list[str]:
     """What is missing in a panel and what to beware of."""
     present = {curve.name for curve in (*panel.curves, *panel.levels) if curve.marks}
     notes = (
         *panel.remarks,
+        *_apart_notes(panel),
         missing_note(panel.missing, present),
         mixture_note(panel.x.metric, [mark.x for mark in panel.marks]),
         mixture_note(panel.y.metric, [mark.y for mark in panel.marks]),

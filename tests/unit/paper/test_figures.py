@@ -115,6 +115,21 @@ def test_far_points_of_sm2_are_named_instead_of_drawn(data: Make, params: Params
     assert note.startswith("beyond the axis, up to 27.7: SM²-Uni, SM²-Bi at γ = ")
 
 
+def test_seeds_that_share_no_latency_are_told_to_have_no_line(
+    data: Make, params: Params, tmp_path: Path, edit: Edit
+) -> None:
+    def lag_by_100(scores: Any) -> None:
+        for entry in scores["points"]:
+            entry["scores"]["al_token"]["value"] += 100
+
+    made = data("fig03-bleu-al", tmp_path, seeds=(1, 2))
+    write_results(tmp_path, made.params, "tiny")
+    edit(tmp_path / "points/tiny-deen/itst/uni/seed2/test/scores.json", lag_by_100)
+    (panel,) = panels_of("fig03-bleu-al", data("fig03-bleu-al", tmp_path, seeds=(1, 2)))
+    notes = [note for note in panel_notes(panel) if note.startswith("no line")]
+    assert notes == ["no line for ITST: its seeds have no latency in common"]
+
+
 # --- what is missing ----------------------------------------------------------------------------
 
 
