@@ -20,7 +20,8 @@ Degenerate sentences, in every definition:
   in all others the words that were: it says how a system is simultaneous where it is, and a few
   early words make it small. It is therefore shown with how many sentences it counts, and with the
   test for such policies (``degeneracy``).
-- SimulEval counts an empty reference as one word, and one more word for each extra blank.
+- SimulEval counts an empty reference as one word, and one more word for each extra blank; in
+  characters, it counts the blanks of a reference, but not those of an output.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -156,17 +157,26 @@ class Lengths(NamedTuple):
     reference: int | None
 
 
-def lengths_of(instance: Instance, definition: Definition) -> Lengths:
+def lengths_of(instance: Instance, definition: Definition, unit: Unit = "word") -> Lengths:
     """The delays and lengths of a sentence under a definition; see ``why_not`` before."""
     if definition.unit == "word":
         delays = instance.elapsed if definition.is_computation_aware else instance.delays
-        return Lengths(delays, instance.source_length, len(instance.reference.split(" ")))
+        return Lengths(delays, instance.source_length, _reference_length(instance.reference, unit))
     assert instance.token_delays is not None
     source, reference = len(instance.source_pieces), instance.reference_token_length
     if definition.eos == "both":
         return Lengths(instance.token_delays, source, reference)
     capped = [min(delay, source - 1) for delay in instance.token_delays[:-1]]
     return Lengths(capped, source - 1, None if reference is None else max(reference - 1, 1))
+
+
+def _reference_length(reference: str, unit: Unit) -> int | None:
+    """The length of a reference as SimulEval counts it; None in a unit that nobody knows."""
+    if unit == "other":
+        return None
+    if unit == "char":
+        return max(len(reference.strip()), 1)  # SimulEval itself divides by 0
+    return len(reference.split(" "))
 
 
 class Metric(NamedTuple):
@@ -233,13 +243,13 @@ def latency_scores(
 ) -> list[Score]:
     """Every metric under one definition: the plain mean over sentences.
 
-    LAAL and YAAL are left out where the reference's length in tokens is not known. ``unit`` is
-    what the delays of another system's file are counted in.
+    What takes the reference's length is left out where that is not known. ``unit`` is what the
+    delays of another system's file are counted in.
     """
     reason = why_not(instances, definition)
     if reason is not None:
         raise SimtError(reason)
-    given = [lengths_of(instance, definition) for instance in instances]
+    given = [lengths_of(instance, definition, unit) for instance in instances]
     is_reference_known = all(lengths.reference is not None for lengths in given)
     scores = []
     for metric in METRICS:
@@ -374,6 +384,13 @@ def why_not(instances: Sequence[Instance], definition: Definition) -> str | None
     return None
 
 
+def why_no_reference(definition: Definition, unit: Unit) -> str | None:
+    """Why lengths of references do not count under a definition, or None."""
+    if _unit_name(definition, unit) != "other":
+        return None
+    return "no latency against references: their length in the unit of the delays is not known"
+
+
 class LatencyTable(NamedTuple):
     """One log under every definition side by side, and which definitions it lacks the data for."""
 
@@ -390,6 +407,8 @@ def latency_table(instances: Sequence[Instance], unit: Unit = "word") -> Latency
         if reason is not None:
             missing[reason] = None
             continue
+        if reason := why_no_reference(definition, unit):
+            missing[reason] = None
         for score in latency_scores(instances, definition, unit):
             rows.setdefault(score.signature, score)
     in_order = [metric.name for metric in METRICS]
@@ -413,7 +432,8 @@ def point_latencies(
         scores += latency_scores(instances, other, unit)
     aware = replace(MODES["word_ref"], is_computation_aware=True)
     if why_not(instances, aware) is None:
-        scores += latency_scores(instances, aware, unit)[:1]
+        name = column("AL", aware, unit)
+        scores += [one for one in latency_scores(instances, aware, unit) if one.name == name]
     return scores
 
 

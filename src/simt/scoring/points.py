@@ -24,7 +24,13 @@ from simt.params import Knob
 from simt.products import INSTANCES_FILE, LINKS_FILE, SCORES_FILE, SENTENCES_FILE
 from simt.scoring.alignment import read_links, satisfied_alignments
 from simt.scoring.comet import CometUnavailable, column, comet_scores
-from simt.scoring.latency import MODES, main_column, point_latencies, why_not
+from simt.scoring.latency import (
+    MODES,
+    main_column,
+    point_latencies,
+    why_no_reference,
+    why_not,
+)
 from simt.scoring.lengths import LengthGroups, length_groups, sentence_lengths
 from simt.scoring.quality import fingerprint, quality_scores
 from simt.scoring.scores import Score
@@ -95,6 +101,8 @@ def score_groups(
         quality = [] if is_forced else quality_scores(instances, bleu_text)
         point.scores[knob] = quality + point_latencies(instances, mode, unit)
         point.is_empty[knob] = [not instance.prediction.strip() for instance in instances]
+    if reason := why_no_reference(MODES[mode], unit):
+        point.missing[point.main_latency] = reason
     if is_forced:
         point.missing["bleu"] = "the reference was forced: there is no hypothesis to score"
     elif comet is not None:

@@ -164,19 +164,17 @@ def test_reference_words_are_counted_as_simuleval_does(
 SIMULEVAL = Path(__file__).parents[3] / ".simuleval"
 
 
-def test_simuleval_itself_prints_our_numbers(make_words: Make, tmp_path: Path) -> None:
+# Not ATD: the command takes every log for speech.
+OF_SIMULEVAL = ("AL", "LAAL", "AP", "DAL")
+
+
+def simuleval(log: Path, unit: str) -> dict[str, float]:
+    """What its own command says of our log."""
     if not SIMULEVAL.is_dir():
         pytest.skip("SimulEval is not installed; `make .simuleval/.installed` does it")
-    instances = [
-        make_words(case["delays"], case["src_len"], case["ref_len"], index=index)
-        for index, case in enumerate(PHYSICAL)
-    ]
-    log = write_simuleval_logs({None: instances}, tmp_path)[None]
-    # Not ATD: the command takes every log for speech.
-    metrics = ("AL", "LAAL", "AP", "DAL")
     command = [sys.executable, "-m", "simuleval.cli", "--score-only", "--output", str(log.parent)]
     done = subprocess.run(
-        [*command, "--latency-metrics", *metrics],
+        [*command, "--eval-latency-unit", unit, "--latency-metrics", *OF_SIMULEVAL],
         env={**os.environ, "PYTHONPATH": str(SIMULEVAL)},
         capture_output=True,
         text=True,
@@ -184,9 +182,67 @@ def test_simuleval_itself_prints_our_numbers(make_words: Make, tmp_path: Path) -
     )
     head, values = done.stdout.strip().splitlines()
     theirs = dict(zip(head.split(), values.split()[1:], strict=True))
+    return {metric: float(theirs[metric]) for metric in OF_SIMULEVAL}
+
+
+def test_simuleval_itself_prints_our_numbers(make_words: Make, tmp_path: Path) -> None:
+    instances = [
+        make_words(case["delays"], case["src_len"], case["ref_len"], index=index)
+        for index, case in enumerate(PHYSICAL)
+    ]
+    theirs = simuleval(write_simuleval_logs({None: instances}, tmp_path)[None], "word")
     ours = {score.name: score.value for score in latency_scores(instances, MODES["word_ref"])}
-    for metric in metrics:  # printed with three digits
-        assert ours[f"{metric.lower()}_word"] == pytest.approx(float(theirs[metric]), abs=6e-4)
+    for metric, value in theirs.items():  # printed with three digits
+        assert ours[f"{metric.lower()}_word"] == pytest.approx(value, abs=6e-4)
+
+
+CHARACTERS = (
+    ("我喜歡吃蘋果", "我喜歡吃蘋果", [1, 2, 2, 3, 4, 4], 4),
+    (
+        "我吃蘋果",
+        " 我喜歡 吃蘋果\u3002 ",
+        [2, 3, 4, 4],
+        5,
+    ),  # a blank inside counts, one outside not
+)
+
+
+def characters(make_words: Make) -> list[Instance]:
+    return [
+        make_words(delays, source, 0, index=index, prediction=prediction, reference=reference)
+        for index, (prediction, reference, delays, source) in enumerate(CHARACTERS)
+    ]
+
+
+def test_simuleval_itself_prints_our_numbers_of_characters(
+    make_words: Make, tmp_path: Path
+) -> None:
+    instances = characters(make_words)
+    ours = {
+        score.name: score.value for score in latency_scores(instances, MODES["word_ref"], "char")
+    }
+    # 6 characters, slope 4/6: (1 + 2 - 4/6 + 2 - 8/6 + 3 - 12/6 + 4 - 16/6) / 5 = 16/15
+    # 8 characters, slope 5/8: (2 + 3 - 5/8 + 4 - 10/8 + 4 - 15/8) / 4 = 37/16
+    assert ours["al_char"] == pytest.approx((16 / 15 + 37 / 16) / 2)
+    assert ours["ap_char"] == pytest.approx((16 / 24 + 13 / 40) / 2)
+    theirs = simuleval(write_simuleval_logs({None: instances}, tmp_path)[None], "char")
+    for metric, value in theirs.items():  # printed with three digits
+        assert ours[f"{metric.lower()}_char"] == pytest.approx(value, abs=6e-4)
+
+
+def test_unit_that_nobody_knows_has_no_length_of_a_reference(make_words: Make) -> None:
+    one = make_words([1, 2], 2, 5, elapsed=(1.5, 3.5))
+    rows, missing = latency_table([one], "other")
+    assert "no latency against references" in "".join(missing)
+    assert rows
+    assert not any("|ref:first|" in row.signature for row in rows)
+    names = {score.name for score in point_latencies([one], "word_ref", "other")}
+    assert names == {"dal_other", "cw_other", "max_cw_other"}
+
+
+def test_empty_reference_is_one_character(make_words: Make) -> None:
+    scores = latency_scores([make_words([1], 1, 0)], MODES["word_ref"], "char")
+    assert {score.name: score.value for score in scores}["ap_char"] == 1
 
 
 SIMULEVAL_ATD = """

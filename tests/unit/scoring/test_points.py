@@ -63,3 +63,9 @@ def test_another_systems_file_is_scored_in_words(make_words: Make) -> None:
     assert {score.name for score in point.scores[None]} >= {"bleu", "al_word", "laal_word"}
     with pytest.raises(SimtError, match="word_ref needs SimulEval's fields only"):
         score_groups(groups, *PAPER)
+
+
+def test_delays_in_an_unknown_unit_have_no_latency_against_references(make_words: Make) -> None:
+    point = score_groups(group_by_knob([make_words([1, 2], 2, 2)]), *SIMULEVAL, unit="other")
+    assert "al_other" not in {score.name for score in point.scores[None]}
+    assert "length in the unit of the delays is not known" in point.missing["al_other"]
