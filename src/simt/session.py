@@ -61,18 +61,20 @@ class Session:
         return [one for one in self.follow(None) if isinstance(one, Written)]
 
     def follow(self, text: str | None) -> Iterator[Act | Written]:
-        """All that is done with some more source text, as it is done; None is the end."""
+        """All that is done with some more source text, as it is done; None is the end.
+
+        Where the translation has ended, nothing is; the source still counts.
+        """
         assert not self.has_ended
         if text is None:
             yield from self._end()
             return
         for word in self._translator.source_tokeniser.respell(text).split():
-            if not self.is_done:
-                yield from self._shown(self._stream.push(self.source.push(word)))
+            yield from self._shown(self._stream.push(self.source.push(word)))
 
     def _end(self) -> Iterator[Act | Written]:
         self.has_ended = True
-        if self.source.words and not self.is_done:  # nothing is not a sentence
+        if self.source.words:  # nothing is not a sentence
             yield from self._shown(self._stream.push(self.source.finish()))
             yield from self._shown(self._stream.finish())
 

@@ -9,7 +9,9 @@ import torch
 from simt.corpus.bpe import open_subwords
 from simt.corpus.growing import Written
 from simt.lab.training_bench import make_corpus
+from simt.live.lanes import lagging
 from simt.params import load_params
+from simt.scoring.latency import Definition, sentence_latency
 from simt.session import Act, Session
 from tests.samples.sessions import (
     DECODING,
@@ -18,6 +20,7 @@ from tests.samples.sessions import (
     SubwordPair,
     compare,
     finished,
+    instances,
     make_translator,
 )
 from tests.unit.simulation.test_stream import CASES
@@ -104,6 +107,19 @@ def test_policy_that_counts_has_no_confidence(
 ) -> None:
     session = finished(make_translator(toy_subwords, "waitk"), 3, toy_sentences[0])
     assert {word.confidence for word in session.target.words} == {None}
+
+
+def test_source_after_an_early_end_counts_in_the_lagging(
+    toy_subwords: SubwordPair, toy_sentences: list[str]
+) -> None:
+    decoding = DECODING.model_copy(update={"max_target_tokens": 4})
+    translator = make_translator(toy_subwords, "waitk", {"k": 1}, decoding=decoding)
+    some = toy_sentences[:5]
+    for sentence, (_, made) in zip(some, instances(translator, 1, some), strict=True):
+        session = finished(translator, 1, sentence)
+        assert session.token_delays[-1] < len(made.source_pieces) - 1
+        expected = sentence_latency(made, Definition("word", "no", "hyp"))
+        assert lagging(session) == pytest.approx(expected, abs=0.006)  # it has two digits
 
 
 def test_nothing_is_translated_as_nothing(toy_subwords: SubwordPair) -> None:
