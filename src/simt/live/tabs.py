@@ -6,6 +6,7 @@ thread, so that the loop stays free and a step's time is that of a machine that 
 
 import asyncio
 import secrets
+import traceback
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -140,9 +141,9 @@ class Tab:
                         return
                     if self._news.is_set():
                         await self._turn_lanes()
-        except Exception:
+        except Exception:  # asyncio says nothing of a task that is cancelled after it has failed
+            traceback.print_exc()
             self.end("simt has failed, and the terminal in which it runs says how; reload the page")
-            raise
 
     async def _compute(self, work: Callable[[], None]) -> None:
         await self._loop.run_in_executor(self._computer, work)

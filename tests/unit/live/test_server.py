@@ -242,11 +242,14 @@ def test_idle_tab_is_told_and_gone(systems: list[Served]) -> None:
         wait_until_open(live, 0)
 
 
-def test_tab_is_told_that_simt_has_failed(systems: list[Served]) -> None:
+def test_tab_is_told_that_simt_has_failed(
+    systems: list[Served], capsys: pytest.CaptureFixture[str]
+) -> None:
     broken = replace(systems[0], translator=replace(systems[0].translator, model=None))  # type: ignore[arg-type]
     with running([broken]) as live, Tab(live) as tab:
         assert "simt has failed" in tab.until(lambda event: event["event"] == "closed")["why"]
         wait_until_open(live, 0)
+    assert "AttributeError: 'NoneType' object" in capsys.readouterr().err
 
 
 def test_tabs_are_told_when_the_server_stops(systems: list[Served]) -> None:
