@@ -32,6 +32,11 @@ class System:
     open: Callable[[], Translator]
     raw_test: Path | None = None  # sentences that it was not trained on, where they are at hand
 
+    @property
+    def pair(self) -> str:
+        """The pair of a run of a study."""
+        return self.name.split("/")[0]
+
     def knob(self, text: str | None) -> Knob:
         """The knob value that a person asks for; without one, the middle of those decoded at."""
         if text is None:
@@ -122,17 +127,32 @@ class Chosen(NamedTuple):
 def choose(text: str, knob: str | None, systems: Sequence[System]) -> Chosen:
     """What ``sm2/bi``, ``toy-deen/sm2/bi``, or ``sm2/bi/seed2@0.5`` stands for; @ is a knob."""
     name, _, own_knob = text.partition("@")
-    found = [system for system in systems if name in _names_of(system)]
+    found = _named(name, systems)
     if not found:
-        known = [names[0] for names in map(list, map(_names_of, systems))]
+        known = [_shortest_name(system, systems) for system in systems]
         there_are = ", ".join(dict.fromkeys(known)) or "none yet: `simt plan` says how to train one"
         raise SimtError(
             f"no finished run or exported folder {name!r}{did_you_mean(name, known)}; "
             f"there are {there_are}"
         )
-    if len({system.languages for system in found}) > 1:
-        raise SimtError(f"{name!r} is several: {', '.join(system.name for system in found)}")
+    if _is_of_several_pairs(found):
+        each = ", ".join(dict.fromkeys(f"{system.pair}/{name}" for system in found))
+        raise SimtError(f"there is {name!r} of several pairs: name the pair, too, as in {each}")
     return chosen_at(name, found[0], own_knob or knob)  # the first seed
+
+
+def _named(name: str, systems: Sequence[System]) -> list[System]:
+    return [system for system in systems if name in _names_of(system)]
+
+
+def _is_of_several_pairs(systems: Sequence[System]) -> bool:
+    return len({system.pair for system in systems}) > 1
+
+
+def _shortest_name(system: System, systems: Sequence[System]) -> str:
+    """The first name of a system that no other pair has."""
+    names = _names_of(system)
+    return next(name for name in names if not _is_of_several_pairs(_named(name, systems)))
 
 
 def chosen_at(name: str, system: System, knob: str | None) -> Chosen:
@@ -167,7 +187,7 @@ def describe_systems(systems: Sequence[System], study_name: str) -> str:
         + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
-    example = next(iter(_names_of(systems[-1])))
+    example = _shortest_name(systems[-1], systems)
     head = f"Study {study_name}: {len(systems)} finished runs can translate"
     tail = f'echo "…" | simt translate {example}'
     return "\n".join([head, "", *lines, "", f"  {tail}"])

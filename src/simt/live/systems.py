@@ -71,9 +71,14 @@ def _short_name(name: str) -> str:
 
 
 def main_systems(systems: Sequence[System]) -> list[Chosen]:
-    """The systems of the study that tell most beside each other, as far as they are finished."""
-    finished = {"/".join(system.name.split("/")[1:3]) for system in systems}
-    return [choose(name, None, systems) for name in MAIN_SYSTEMS if name in finished]
+    """The systems of the study that tell most beside each other, as far as they are finished.
+
+    Where it has several pairs, those of the first one.
+    """
+    main = [system for system in systems if f"{system.method}/{system.variant}" in MAIN_SYSTEMS]
+    of_pair = [system for system in main if system.pair == main[0].pair]
+    finished = {f"{system.method}/{system.variant}" for system in of_pair}
+    return [choose(name, None, of_pair) for name in MAIN_SYSTEMS if name in finished]
 
 
 def example_sentences(systems: Sequence[Served]) -> list[str]:

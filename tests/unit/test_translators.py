@@ -1,0 +1,55 @@
+"""Names and knob values by which a person asks for a system."""
+
+import pytest
+
+from simt.errors import SimtError
+from simt.live.systems import main_systems
+from simt.methods import Knob
+from simt.translators import System, choose, describe_systems
+
+
+def system(name: str, knobs: tuple[Knob, ...] = ("full",)) -> System:
+    _, method, variant, _ = name.split("/")
+    return System(name, method, variant, ("de", "en"), knobs, NotImplemented)
+
+
+SEVERAL_PAIRS = [
+    system("half/offline/bi/seed1"),
+    system("half/offline/bi/seed2"),
+    system("all/waitk/k3/seed1", (1, 3, 5)),
+    system("all/offline/bi/seed1"),
+]
+
+
+@pytest.mark.parametrize("name", ["offline/bi", "offline/bi/seed1"])
+def test_name_that_several_pairs_have_is_refused(name: str) -> None:
+    with pytest.raises(SimtError, match=f"name the pair, too, as in half/{name}, all/{name}$"):
+        choose(name, None, SEVERAL_PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("all/offline/bi", "all/offline/bi/seed1"),
+        ("half/offline/bi", "half/offline/bi/seed1"),
+        ("offline/bi/seed2", "half/offline/bi/seed2"),
+        ("waitk/k3", "all/waitk/k3/seed1"),
+    ],
+)
+def test_name_that_one_pair_has_is_its_first_seed(name: str, meant: str) -> None:
+    assert choose(name, None, SEVERAL_PAIRS).system.name == meant
+
+
+def test_example_is_a_name_that_one_pair_has() -> None:
+    described = describe_systems(SEVERAL_PAIRS, "some")
+    assert described.endswith("simt translate all/offline/bi")
+    assert describe_systems(SEVERAL_PAIRS[:3], "some").endswith("simt translate waitk/k3")
+
+
+def test_systems_that_are_shown_together_are_of_one_pair() -> None:
+    def shown(systems: list[System]) -> list[str]:
+        return [chosen.system.name for chosen in main_systems(systems)]
+
+    assert shown(SEVERAL_PAIRS) == ["half/offline/bi/seed1"]
+    assert shown(SEVERAL_PAIRS[2:]) == ["all/waitk/k3/seed1", "all/offline/bi/seed1"]
+    assert shown([]) == []
