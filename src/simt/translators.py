@@ -42,23 +42,26 @@ class System:
         if text is None:
             simultaneous = [knob for knob in self.knobs if knob != "full"]
             return simultaneous[len(simultaneous) // 2] if simultaneous else "full"
-        if text == "full":
-            return "full"
-        knobs = METHOD_SETTINGS[self.method].knob_range
-        if knobs is None:
+        settings = METHOD_SETTINGS[self.method]
+        value = "full" if text == "full" else _number(text)
+        if settings.knob_range is None and value != "full":
             raise SimtError(f"{self.name} reads the whole source first: its only knob is full")
-        value = _number(text)
-        if value is None or knobs.complaint(value):
-            why = f": {knobs.complaint(value)}" if value is not None else ""
-            usual = _listed(knob for knob in self.knobs if knob != "full")
-            raise SimtError(
-                f"{text!r} is no knob value of {self.name}{why}; "
-                f"give {knobs.symbol}, such as {usual}, or full"
-            )
+        complaint = None if value is None else settings.complaint(value)
+        if value is None or complaint:
+            why = f": {complaint.removeprefix('full: ')}" if complaint else ""
+            raise SimtError(f"{text!r} is no knob value of {self.name}{why}; {self._offer()}")
         return value
 
+    def _offer(self) -> str:
+        """The knob values that a person may give."""
+        settings = METHOD_SETTINGS[self.method]
+        assert settings.knob_range is not None
+        usual = _listed(knob for knob in self.knobs if knob != "full")
+        or_full = ", or full" if settings.takes_full else ""
+        return f"give {settings.knob_range.symbol}, such as {usual}{or_full}"
 
-def _number(text: str) -> float | None:
+
+def _number(text: str) -> Knob | None:
     try:
         value = float(text)
     except ValueError:

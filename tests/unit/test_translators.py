@@ -53,3 +53,17 @@ def test_systems_that_are_shown_together_are_of_one_pair() -> None:
     assert shown(SEVERAL_PAIRS) == ["half/offline/bi/seed1"]
     assert shown(SEVERAL_PAIRS[2:]) == ["all/waitk/k3/seed1", "all/offline/bi/seed1"]
     assert shown([]) == []
+
+
+def test_full_is_a_knob_value_of_methods_that_can_wait_for_all_of_the_source() -> None:
+    hmt = system("all/hmt/l2-k4/seed1", (0.3, 0.5))
+    with pytest.raises(
+        SimtError, match=r"seed1: this method never waits for the full source; .* such as 0.3 0.5$"
+    ):
+        hmt.knob("full")
+    with pytest.raises(SimtError, match=r"'much' is no knob value .* such as 0.3 0.5$"):
+        hmt.knob("much")
+    waitk = system("all/waitk/k3/seed1", (1, 3, "full"))
+    assert waitk.knob("full") == "full"
+    with pytest.raises(SimtError, match=r"'much' is no knob value .* such as 1 3, or full$"):
+        waitk.knob("much")
