@@ -62,6 +62,10 @@ async function ask() {
   } else if (at("said").classList.contains("bad")) say("");
 }
 
+function isLost() {
+  return document.body.dataset.state === "lost";
+}
+
 function sentence(words) {
   return `${words[0].toUpperCase()}${words.slice(1)}.`;
 }
@@ -72,9 +76,11 @@ function openStream() {
   stream = new EventSource("events");
   stream.onmessage = (message) => take(JSON.parse(message.data));
   stream.onerror = () => {
-    tab = null; // the browser tries again by itself
+    tab = null;
     document.body.dataset.state = "lost";
     say("The server does not answer; trying again …", true);
+    // The browser tries again by itself, but not after an answer that is no stream: a proxy's 502.
+    if (stream.readyState === EventSource.CLOSED) setTimeout(openStream, 3000);
   };
 }
 
@@ -234,7 +240,7 @@ function put(sentences) {
 
 text.addEventListener("input", () => {
   if (played !== null) stop();
-  say("");
+  if (!isLost()) say("");
   send();
 });
 text.addEventListener("paste", () => setTimeout(() => {
@@ -264,7 +270,7 @@ for (const lane of lanes) {
     lane.knob = lane.system.knobs[Number(slider.value)];
     lane.part(".knob output").textContent = lane.knob;
     slider.setAttribute("aria-valuetext", lane.knob);
-    if (saidText().trim()) {
+    if (saidText().trim() && !isLost()) {
       say(`${lane.system.label} says it again with ${lane.system.symbol} = ${lane.knob}.`);
     }
     send();

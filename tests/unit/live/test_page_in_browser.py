@@ -269,3 +269,21 @@ def test_idle_page_goes_on_when_somebody_types(browser: Chrome, systems: list[Se
         at(browser, "#text").send_keys("Der Mann liest ein Buch.", Keys.ENTER)
         wait(browser, lambda: ended(browser))
         browser.get("about:blank")
+
+
+def test_page_comes_back_after_an_answer_that_is_no_stream(page: Chrome) -> None:
+    def state() -> Any:
+        return at(page, "body").get_attribute("data-state")
+
+    page.execute_script("""
+        window.usual = EventSource;
+        EventSource = class extends usual { constructor() { super("not-there"); } };
+        stream.close();
+        openStream();""")
+    wait(page, lambda: state() == "lost")
+    at(page, "#text").send_keys("Der Mann liest ein Buch.", Keys.ENTER)
+    assert "trying again" in at(page, "#said").text
+    page.execute_script("EventSource = usual")
+    wait(page, lambda: ended(page))
+    assert state() == "open"
+    assert "trying again" not in at(page, "#said").text
