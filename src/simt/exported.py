@@ -5,9 +5,9 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from safetensors.torch import save_file
+from safetensors.torch import save
 
-from simt.atomic import write_json
+from simt.atomic import atomic_file, write_json
 from simt.corpus.bpe import open_vocabularies
 from simt.decoding import prepare_settings, settings_of_run
 from simt.errors import SimtError
@@ -52,12 +52,12 @@ def export_run(params: Params, run: Run, to: Path) -> None:
     settings = _system_settings(params, run)
     bpe = corpus_folder(run.pair, "bpe")
     weights = read_weights(run.folder / MODEL_FILE, open_vocabularies(bpe))
-    save_file({name: weight.contiguous() for name, weight in weights.items()}, to / WEIGHTS_FILE)
+    with atomic_file(to / WEIGHTS_FILE, "wb") as stream:
+        stream.write(save({name: weight.contiguous() for name, weight in weights.items()}))
     for path in sorted(bpe.iterdir()):
         if SUBWORD_FILE.fullmatch(path.name):
             shutil.copyfile(path, to / path.name)
     write_json(to / SYSTEM_FILE, json.loads(settings.as_json()))
-    shutil.copymode(to / SYSTEM_FILE, to / WEIGHTS_FILE)  # safetensors lets nobody else read it
     files = sorted(to.iterdir())
     write_card(params, run, to)
     manifest = Manifest(

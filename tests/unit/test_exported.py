@@ -67,6 +67,16 @@ def test_folder_translates_as_its_run_does(
     assert f"{session.text}\n" == translated(project, f"{run.method}/{run.variant}", capsys)
 
 
+def test_weights_that_cannot_be_written_are_one_message(project: Path, tmp_path: Path) -> None:
+    export = f"{BIN / 'simt'} export sm2/bi --study tiny --to {tmp_path / 'new'}"
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -f 16; {export}"], cwd=project, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr == f"simt: {tmp_path / 'new'}: File too large\n"
+    assert list((tmp_path / "new").iterdir()) == []
+
+
 def test_folder_translates_in_another_place_without_the_project(
     project: Path, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
