@@ -173,8 +173,9 @@ def serve_page(systems: Sequence[Served], host: str, port: int) -> None:
         shown = f"[{address}]" if ":" in address else address
         print(f"simt: open http://{shown}:{port} in a browser; Ctrl-C ends the server", flush=True)
         is_private = ipaddress.ip_address(address).is_loopback
+        own_names = ("127.0.0.1", "localhost", "[::1]", shown, host.lower())
         tabs = Tabs(systems, Limits())
-        app = make_app(tabs, ("127.0.0.1", "localhost", "[::1]") if is_private else ("*",))
+        app = make_app(tabs, own_names if is_private else ("*",))
         with suppress(KeyboardInterrupt):
             LiveServer(app, tabs).run(sockets=[listening])
 
@@ -196,7 +197,8 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server((str(where[0]), port), family=family)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # Unicode: no name of a machine can look like this
+        why = error.strerror if isinstance(error, OSError) else "this is no address"
         raise SimtError(
-            f"cannot listen at {host}, port {port}: {error.strerror}; give another --port or --host"
+            f"cannot listen at {host}, port {port}: {why}; give another --port or --host"
         ) from None

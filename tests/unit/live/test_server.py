@@ -362,6 +362,17 @@ def test_systems_of_different_languages_are_refused(project: Path) -> None:
 # --- the command ----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("host", ["127.0.0.2", "localhost"])
+def test_address_that_is_printed_answers(host: str) -> None:
+    command = [BIN / "simt", "serve", "waitk/k3", "--study", "tiny", "--port", "0", "--host", host]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        url = re.search(r"http://\S+", process.stdout.readline())
+        assert url
+        assert requests.get(url[0], timeout=WAIT_S).status_code == 200
+        process.send_signal(signal.SIGINT)
+
+
 def test_command_serves_the_main_systems_until_it_is_interrupted() -> None:
     command = [BIN / "simt", "serve", "--study", "tiny", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -380,6 +391,12 @@ def test_taken_port_is_told(live: Live, capsys: pytest.CaptureFixture[str]) -> N
     port = urlsplit(live.url).port
     assert main(["serve", "waitk/k3", "--study", "tiny", "--port", str(port)]) == 1
     assert f"cannot listen at 127.0.0.1, port {port}" in capsys.readouterr().err
+
+
+def test_what_is_no_address_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "waitk/k3", "--study", "tiny", "--host", "127.0..0.1"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "cannot listen at 127.0..0.1, port 8000: this is no address; give another" in line
 
 
 def test_exported_folder_is_served_under_its_last_name(
