@@ -132,7 +132,7 @@ class Face(Protocol):
     """Shows what sessions do."""
 
     def hear(self, word: str | None) -> None:
-        """A source word has come, or the end of the line."""
+        """A source word has come, or the end of the sentence."""
         ...
 
     def show(self, place: int, done: Act | Written) -> None:
@@ -189,17 +189,21 @@ class Lines:
 
     def hear(self, word: str | None) -> None:
         """Do all that can be done with one more word; None ends the line."""
+        if word is not None and self._heard == LONGEST_SENTENCE:
+            self._tell_length()
+            self._hear(None, is_line_over=False)
+        self._hear(word, is_line_over=word is None)
+        self._line += word is None
+
+    def _hear(self, word: str | None, is_line_over: bool) -> None:
+        """The same; None ends the sentence, be it inside a line."""
         self._face.hear(word)
         self._follow(word)
         self._heard += word is not None
-        if self._heard == LONGEST_SENTENCE:
-            self._tell_length()
-            self._follow(None)
-        self._face.rest(self._sessions, is_line_over=word is None)
-        if self._sessions[0].has_ended:
+        self._face.rest(self._sessions, is_line_over)
+        if word is None:
             self._tell_cuts()
             self._begin()
-        self._line += word is None
 
     def _begin(self) -> None:
         self._heard = 0

@@ -199,6 +199,17 @@ def test_line_without_end_is_translated_part_by_part(
     assert len(capsys.readouterr().out.splitlines()) == 2
 
 
+def test_longest_sentence_is_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    longest = tmp_path / "longest.txt"
+    longest.write_text("Brot " * 200 + "\n", encoding="utf-8")
+    arguments = ["sm2/bi", "--study", "tiny", "--json", "--from", str(longest)]
+    assert main(["translate", *arguments]) == 0
+    captured = capsys.readouterr()
+    found = [json.loads(line) for line in captured.out.splitlines()]
+    assert [one["event"] for one in found].count("end") == 1
+    assert "goes on" not in captured.err
+
+
 def test_tokens_come_out_while_words_are_still_to_come(project: Path) -> None:
     """From a pipe that says a word and then waits for an answer."""
     command = ("timeout", "300", str(BIN / "simt"), "translate", "waitk/k3@1", "--json")

@@ -96,6 +96,7 @@ class LaneFace:
 
     def _begin_line(self) -> None:
         self._began: float | None = None
+        self._words_before = 0  # of the line, in sentences that have ended
         self._ms = 0.0
 
     def hear(self, word: str | None) -> None:
@@ -114,6 +115,7 @@ class LaneFace:
         else:
             assert self._began is not None
             values["second"] = round(self._clock - self._began, 3)
+            values["released_after"] += self._words_before
         self._emit(values["event"], values)
 
     def rest(self, sessions: Sequence[Session], is_line_over: bool) -> None:
@@ -122,6 +124,8 @@ class LaneFace:
         self._emit("numbers", {**numbers, "words": len(session.target.words)})
         if session.has_ended:
             self._emit("end", {"text": session.text, "is_cut_off": session.is_cut_off})
+            self._words_before += len(session.source.words)
+            self._ms = 0.0
         if is_line_over:
             self._line += 1
             self._begin_line()

@@ -107,6 +107,23 @@ def test_longest_sentence_is_told_and_cut_as_by_translate(live: Live) -> None:
         assert note["text"] == "line 1 goes on after 200 words: the rest is a sentence of its own"
 
 
+def test_sentence_after_a_cut_has_columns_and_costs_of_its_own(live: Live) -> None:
+    with Tab(live) as tab:
+        tab.ask("ja " * 202 + "\n", "full", "3", "full")
+        tab.next_ends(2 * 3)
+        own = [event for event in tab.events if event.get("system") == 2]
+        first, second = (n for n, event in enumerate(own) if event["event"] == "end")
+        columns = [
+            {event["released_after"] for event in part if event["event"] == "word"}
+            for part in (own[:first], own[first:])
+        ]
+        assert columns == [{200}, {202}]
+        acts = [event for event in own[first:] if event["event"] in ("read", "write")]
+        (*_, numbers) = [event for event in own[:second] if event["event"] == "numbers"]
+        spent = sum(act["ms"] for act in acts)
+        assert numbers["computing_ms"] == pytest.approx(spent, abs=0.001 * len(acts))
+
+
 # --- numbers --------------------------------------------------------------------------------------
 
 
