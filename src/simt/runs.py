@@ -291,8 +291,8 @@ def study_drawings(params: Params, study: Study, kind: Kind) -> dict[str, Drawin
 
 def why_left_out(params: Params, study: Study, drawing: Drawing) -> str:
     """Why a figure or table would be empty, or a second time the same; "" if it is drawn."""
-    if shown_points(params, study, drawing):
-        return ""
+    if points := shown_points(params, study, drawing):
+        return _why_no_curve(params, drawing, points)
     if drawing.only:
         return f"the study has none of the pairs {', '.join(drawing.only)}"
     pairs = study.pairs.in_role(drawing.pairs)
@@ -302,3 +302,15 @@ def why_left_out(params: Params, study: Study, drawing: Drawing) -> str:
     if drawing_points(study, drawing):
         return f"no gold alignments for {', '.join(pairs)}"
     return "the study has none of its runs"
+
+
+def _why_no_curve(params: Params, drawing: Drawing, points: list[Point]) -> str:
+    """Why a figure would have lines to compare with only; "" if it has something to compare.
+
+    An offline system is a level beside curves, except where it is trained at several scales.
+    """
+    is_figure = drawing in params.paper.figures.values()
+    if not is_figure or drawing.pairs == "scale" or any(p.run.method != "offline" for p in points):
+        return ""
+    others = " or ".join(method for method in drawing.runs if method != "offline")
+    return f"of its runs the study has offline ones only; for a curve, add {others}"

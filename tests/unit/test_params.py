@@ -369,6 +369,12 @@ MISTAKES = {
         ["wmt16-enro"],
         "studies.toy.runs: no runs",
     ),
+    "study without a run": ("studies/tiny/runs/tiny-deen", {}, "studies.tiny.runs.tiny-deen: no r"),
+    "methods without a variant": (
+        "studies/tiny/runs/tiny-deen",
+        {"sm2": [], "waitk": []},
+        "studies.tiny.runs.tiny-deen: no run: {offline: [uni, bi]} would be two",
+    ),
 }
 
 

@@ -196,7 +196,8 @@ def _mean_y(level: Curve) -> float:
 
 def _name_levels(axes: Axes, panel: Panel) -> None:
     """The name on each line, at the left, where curves are low; beside each other if close."""
-    assert panel.y_limits is not None
+    if panel.y_limits is None:  # without a mark there is neither a scale nor a level
+        return
     closest = 0.05 * (panel.y_limits[1] - panel.y_limits[0])
     left, before = 0.015, -inf
     for level in sorted((level for level in panel.levels if level.marks), key=_mean_y):

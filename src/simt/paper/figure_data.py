@@ -144,10 +144,6 @@ class FigureData:
         assert knob_range is not None, f"{place.run} has the knob value {place.knob}"
         return KnobName(knob_range.symbol, f"{numbers[0]:g}")
 
-    def has_alignments(self, pair: str) -> bool:
-        """Whether a pair has sentences with gold alignments."""
-        return self.params.splits(pair).aligned is not None
-
     def training_sentences(self, pair: str) -> int:
         """How many sentence pairs the training text of a pair has."""
         return load_training_sentences(self.results, pair)

@@ -234,6 +234,8 @@ class Checker:
                 problems.add(f"{path}.runs", f"no runs for {pair}, which the study shows")
         for pair, methods in study.runs.items():
             self._check_entry(f"{path}.runs.{pair}", pair, "pair", "pairs")
+            if not any(methods.values()):
+                problems.add(f"{path}.runs.{pair}", "no run: {offline: [uni, bi]} would be two")
             for method, variants in methods.items():
                 self._check_variants(f"{path}.runs.{pair}.{method}", method, variants)
         for method, variants in study.first_seed_only.items():

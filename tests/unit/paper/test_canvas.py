@@ -14,13 +14,13 @@ from matplotlib.figure import Figure
 
 from simt.paper import FIGURES
 from simt.paper.canvas import in_style, render
-from simt.paper.figure_data import FigureData
+from simt.paper.figure_data import FigureData, gather
 from simt.paper.frames import framed
 from simt.paper.panels import Axis, Curve, FigureSpec, Mark, Panel
 from simt.paper.rows import Number, Place
 from simt.paper.style import COLUMN_INCHES, PAGE_INCHES, style_of
 from simt.params import Params
-from simt.runs import Run
+from simt.runs import Run, study_drawings
 from simt.systems import label_of
 from tests.samples.results import write_results
 
@@ -103,6 +103,21 @@ def test_an_empty_panel_says_that_it_is(data: Make, tmp_path: Path) -> None:
     _, figure = draw("fig03-bleu-al", data("fig03-bleu-al", tmp_path))
     assert [text.get_text() for text in figure.axes[0].texts] == ["no points"]
     assert "missing: every system (not decoded)" in notes_of(figure)
+
+
+@pytest.mark.parametrize("method", ["offline", "waitk", "hmt", "sm2"])
+def test_a_study_of_one_method_can_draw_all_its_figures(
+    params: Params, results: Path, method: str
+) -> None:
+    """That is, those made from points: the others are of SM² alone."""
+    tiny = params.studies["tiny"]
+    runs = {"tiny-deen": {method: tiny.runs["tiny-deen"][method]}}
+    small = tiny.model_copy(update={"runs": runs})
+    for name, drawing in study_drawings(params, small, "figures").items():
+        if drawing.split == "test":
+            given = replace(params, studies={"tiny": small})
+            _, figure = draw(name, gather(given, "tiny", drawing, results, False))
+            assert figure.axes
 
 
 def test_a_single_system_is_named_too(data: Make, params: Params, tmp_path: Path) -> None:

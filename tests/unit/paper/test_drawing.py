@@ -119,6 +119,7 @@ def test_an_unknown_name_lists_the_known_ones(params: Params, tmp_path: Path) ->
         ("toy", "tab06-numbers", "the study has no second main pair"),
         ("toy", "tab10-beside-paper", "the study has none of the pairs nist-zhen, wmt15-deen, "),
         ("multi30k", "fig13-prohibition-alignments", "no gold alignments for multi30k-deen"),
+        ("scale-toy", "fig12-long-short", "of its runs the study has offline ones only; for a "),
     ],
 )
 def test_what_a_study_has_nothing_for_is_refused_with_the_reason(

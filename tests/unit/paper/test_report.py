@@ -175,11 +175,12 @@ def test_knobs_of_the_viewer_are_in_words(reported: Path, params: Params) -> Non
     assert "the first token after 2 to 5 source tokens" in said["HMT"]
 
 
-def test_pair_without_gold_alignments_has_no_policy_viewer(
-    params: Params, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("study", ["multi30k", "scale-toy"])
+def test_without_gold_alignments_or_simultaneous_systems_there_is_no_policy_viewer(
+    params: Params, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, study: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert viewer_data(Files("multi30k"), params) is None
+    assert viewer_data(Files(study), params) is None
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from simt.paper.report.pictures import theme_colours
 from simt.paper.report.policy_viewer import viewer_data
 from simt.paper.report.runs import read_runs, what_made_them
 from simt.params import Params
-from simt.runs import RESULTS
+from simt.runs import RESULTS, why_left_out
 
 _HERE = Path(__file__).parent
 
@@ -42,13 +42,14 @@ def render_page(params: Params, study_name: str) -> str:
     files = Files(study_name)
     figures, tables = shown_figures(files, params), shown_tables(files, params)
     result = next((one for one in figures if one.name == MAIN_FIGURE), None)
-    runs = read_runs(files, params.studies[study_name])
+    study = params.studies[study_name]
+    runs = read_runs(files, study)
     return (
         _templates()
         .get_template("page.html")
         .render(
             study_name=study_name,
-            study=params.studies[study_name],
+            study=study,
             params=params,
             result=result,
             main_results=main_results(params, study_name, RESULTS),
@@ -63,6 +64,7 @@ def render_page(params: Params, study_name: str) -> str:
             panels=training_panels(runs),
             cost=study_cost(params, study_name),
             viewer=viewer_data(files, params),
+            why_no_viewer=why_left_out(params, study, params.paper.policy_viewer),
         )
     )
 
