@@ -6,7 +6,7 @@ of each file it vouches for, and the digests of the files that those were made f
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -45,6 +45,10 @@ class Marker(Settings):
         """Those of the files that a later step reads, to which this one is a ``part``."""
         names = chosen(self.files, patterns)
         return {f"{part}/{name}": self.files[name].sha256 for name in names}
+
+    def is_made_from(self, digests: Mapping[str, str]) -> bool:
+        """Whether its step has read these very files."""
+        return digests.items() <= self.made_from.items()
 
 
 class UnreadableMarkerError(SimtError):
@@ -90,12 +94,17 @@ def _why_unreadable(name: str, text: str) -> str:
     return f"{name} does not say what it vouches for"
 
 
-def settings_of(path: Path) -> dict[str, Any] | None:
-    """The settings that a step was done with, or None where it is not finished."""
+def readable_marker(path: Path) -> Marker | None:
+    """The marker of a finished step; None before that, and where it vouches for nothing."""
     try:
-        marker = read_marker(path)
+        return read_marker(path)
     except UnreadableMarkerError:
         return None
+
+
+def settings_of(path: Path) -> dict[str, Any] | None:
+    """The settings that a step was done with, or None where it is not finished."""
+    marker = readable_marker(path)
     return None if marker is None else marker.settings
 
 
@@ -141,10 +150,7 @@ def _digests(sources: Iterable[Source]) -> dict[str, str]:
     """Of all that is vouched for; `simt check` calls stale what was made from anything else."""
     found: dict[str, str] = {}
     for source in sources:
-        try:
-            marker = read_marker(source.marker)
-        except UnreadableMarkerError:
-            continue
+        marker = readable_marker(source.marker)
         found |= {} if marker is None else marker.digests(source.part, source.patterns)
     return found
 

@@ -14,9 +14,18 @@ from typing import Any, Literal
 
 from simt.atomic import read_object
 from simt.curve import bleu_at_latencies
-from simt.markers import settings_of
+from simt.markers import Marker, readable_marker
 from simt.params import Params
-from simt.products import HISTORY_FILE, RUN_FILE, SETTINGS_FILE
+from simt.products import (
+    CONFIDENCE_FILE,
+    HISTORY_FILE,
+    INSTANCES_FILE,
+    MODEL_FILE,
+    RUN_FILE,
+    SCORES_FILE,
+    SCORING_FILE,
+    SETTINGS_FILE,
+)
 from simt.runs import RESULTS, Run, run_settings
 from simt.settings import RunSettings
 from simt.systems import training_label
@@ -27,6 +36,7 @@ MetricRow = tuple[
 ]  # step, seconds since the start, values by name
 
 FAILURE_FILE = "failure.json"
+_NUMBERS = (SCORES_FILE, CONFIDENCE_FILE)  # of a point
 SILENCE_S = 1800  # a record that has not grown for so long is of a run that is no more
 
 _NOT_SHOWN = ("update", "epoch", "seconds")
@@ -97,18 +107,18 @@ def read_record(params: Params, run: Run, now: float, is_over: bool) -> RunRecor
     ``is_over`` says that nothing is being trained any more. Otherwise a run without a model is
     taken to be running as long as its record grows.
     """
-    settings = settings_of(run.folder / SETTINGS_FILE)
-    if settings is None:
+    trained = readable_marker(run.folder / SETTINGS_FILE)
+    if trained is None:
         return _unfinished(run, run_settings(params, run), now, is_over)
     return RunRecord(
         run=run,
-        settings=settings,
+        settings=trained.settings,
         state="finished",
         changed=(run.folder / HISTORY_FILE).stat().st_mtime,
         failure="",
         facts=read_object(run.folder / RUN_FILE) or {},
         history=run.folder / HISTORY_FILE,
-        points=_points(run),
+        points=_points(run, trained),
     )
 
 
@@ -132,18 +142,28 @@ def _unfinished(run: Run, settings: RunSettings, now: float, is_over: bool) -> R
     )
 
 
-def _points(run: Run) -> dict[str, Path]:
-    """The splits on which a run was scored, or looked at."""
+def _points(run: Run, trained: Marker) -> dict[str, Path]:
+    """The splits on which a run was scored, or looked at, with the model that it has now."""
     folder = RESULTS / "points" / str(run)
-    scored = {path.parent.name: path.parent for path in sorted(folder.glob("*/scores.json"))}
-    seen = {path.parent.name: path.parent for path in sorted(folder.glob("*/confidence.json"))}
-    return scored | seen
+    found = [path.parent for name in _NUMBERS for path in sorted(folder.glob(f"*/{name}"))]
+    return {point.name: point for point in found if _is_of_model(point, trained)}
+
+
+def _is_of_model(folder: Path, trained: Marker) -> bool:
+    """Whether the numbers of a point are of this training: from a retrained one, they are not."""
+    decoded = readable_marker(folder / SETTINGS_FILE)
+    if decoded is None or not decoded.is_made_from(trained.digests("run", (MODEL_FILE,))):
+        return False
+    if point_file(folder).name == CONFIDENCE_FILE:
+        return True
+    scored = readable_marker(folder / SCORING_FILE)
+    return scored is not None and scored.is_made_from(decoded.digests("point", (INSTANCES_FILE,)))
 
 
 def point_file(folder: Path) -> Path:
     """The numbers of a point: its scores, or what confidence was worth."""
-    scores = folder / "scores.json"
-    return scores if scores.exists() else folder / "confidence.json"
+    scores = folder / SCORES_FILE
+    return scores if scores.exists() else folder / CONFIDENCE_FILE
 
 
 def _history_rows(path: Path) -> Iterator[MetricRow]:

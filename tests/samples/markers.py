@@ -1,6 +1,7 @@
 """Markers of steps that were not really done."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,17 @@ from simt.atomic import write_json
 from simt.settings import Settings
 
 
-def mark(folder: Path, settings: Settings) -> None:
-    """Say that a step is done, without vouching for any file."""
-    values = json.loads(settings.as_json())
-    write_json(folder / "settings.json", {"settings": values, "files": {}, "made_from": {}})
+def mark(
+    folder: Path,
+    settings: Settings,
+    files: Mapping[str, str] = {},
+    made_from: Mapping[str, str] = {},
+    name: str = "settings.json",
+) -> None:
+    """Say that a step is done; ``files`` and what they are made from are digests by name."""
+    marks = {file: {"bytes": 1, "sha256": digest} for file, digest in files.items()}
+    said = {"settings": json.loads(settings.as_json()), "files": marks, "made_from": {**made_from}}
+    write_json(folder / name, said)
 
 
 def change_settings(marker: Path, **changes: Any) -> None:

@@ -6,7 +6,7 @@ from simt.atomic import write_json
 from simt.params import Params
 from simt.products import HISTORY_FILE
 from simt.record import FAILURE_FILE, work_folder
-from simt.runs import Point, Run, point_settings, run_settings
+from simt.runs import Point, Run, point_settings, run_settings, scoring_settings
 from simt.training.history import History
 from tests.samples.markers import mark
 from tests.samples.results import entry
@@ -41,11 +41,11 @@ def finish_run(params: Params, run: Run, updates: int = 3) -> None:
         "validation": {"loss": 1.25},
     }  # fmt: skip
     write_json(run.folder / "run.json", outcome)
-    mark(run.folder, run_settings(params, run))
+    mark(run.folder, run_settings(params, run), {"model.pt": f"model of {updates} updates"})
 
 
-def score_run(params: Params, run: Run, shift: float = 0.0) -> None:
-    """Scores of a run on the test set, at all its knob values."""
+def score_run(params: Params, run: Run, shift: float = 0.0, updates: int = 3) -> None:
+    """Scores of a run on the test set, at all its knob values, after so many updates."""
     point = Point(run, "test")
     points = [
         entry(params, point, knob, shift, None) for knob in point_settings(params, point).knobs
@@ -53,3 +53,12 @@ def score_run(params: Params, run: Run, shift: float = 0.0) -> None:
     scores = {"points": points, "missing": {}, "main_latency": "al_token"}
     write_json(point.folder / "scores.json", scores)
     (point.folder / "instances.jsonl").write_text('{"index": 0}\n', encoding="utf-8")
+    text = f"text of {updates} updates"
+    mark(
+        point.folder, point_settings(params, point),
+        {"instances.jsonl": text}, {"run/model.pt": f"model of {updates} updates"},
+    )  # fmt: skip
+    mark(
+        point.folder, scoring_settings(params, point),
+        {"scores.json": "numbers"}, {"point/instances.jsonl": text}, "scoring.json",
+    )  # fmt: skip

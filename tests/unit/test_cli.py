@@ -151,13 +151,22 @@ def test_runs_are_listed_with_their_state_and_their_curve(said: Said, params: Pa
     """Lagging and BLEU as the sample makes them: wait-1 lags by 1 - 1.3."""
     begin_run(params, Run("tiny-deen", "sm2", "bi", 1), updates=5)
     finish_run(params, Run("tiny-deen", "waitk", "k1", 1), updates=8)
-    score_run(params, Run("tiny-deen", "waitk", "k1", 1))
+    score_run(params, Run("tiny-deen", "waitk", "k1", 1), updates=8)
     lines = said("runs")
     assert lines[0] == "Study tiny: 1 of 20 runs finished, 1 scored on test"
     waitk, sm2 = lines[4:6]
     assert waitk.split()[:6] == ["waitk/k1", "wait-k", "stale", "8", "1.250", "-0.3"]
     assert sm2.split() == ["sm2/bi", "SM²-Bi", "running", "5", "1.000"]
     assert "18 not begun: simt plan lists them." in lines
+
+
+def test_scores_of_a_model_that_is_no_more_are_not_listed(said: Said, params: Params) -> None:
+    run = Run("tiny-deen", "waitk", "k1", 1)
+    finish_run(params, run, updates=8)
+    score_run(params, run, updates=3)  # before it was trained again
+    lines = said("runs")
+    assert lines[0] == "Study tiny: 1 of 20 runs finished, 0 scored on test"
+    assert lines[4].split() == ["waitk/k1", "wait-k", "stale", "8", "1.250"]
 
 
 def test_runs_can_be_chosen_by_a_part_of_their_name(said: Said, params: Params) -> None:

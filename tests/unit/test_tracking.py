@@ -341,6 +341,23 @@ def test_new_scores_replace_the_old_ones(params: Params) -> None:
     assert after == expected["points"][0]["scores"]["bleu"]["value"] != before
 
 
+@pytest.mark.parametrize("step", ["trained", "decoded"])
+def test_scores_of_what_was_made_again_since_are_not_mirrored(params: Params, step: str) -> None:
+    finish_run(params, WAITK)
+    score_run(params, WAITK)
+    track()
+    assert history("wait-k 3", "test/bleu")
+    finish_run(params, WAITK, updates=4)
+    if step == "decoded":
+        scored = Path(f"results/points/{WAITK}/test/scoring.json").read_bytes()
+        score_run(params, WAITK, updates=4)
+        Path(f"results/points/{WAITK}/test/scoring.json").write_bytes(scored)
+    track()
+    assert [update for update, _ in history("wait-k 3", "train/loss")] == [1, 2, 3, 4]
+    assert not history("wait-k 3", "test/bleu")
+    assert not history("wait-k", "test/bleu")  # the curve
+
+
 def test_run_with_other_settings_is_another_one_and_the_old_one_says_so(params: Params) -> None:
     finish_run(params, SM2)
     track()

@@ -97,7 +97,8 @@ def _found(
     for run in runs:
         record = read_record(params, run, now, is_over=False)
         if record is not None:
-            yield Found(record, str(run) in stale, curves.get(str(run), []))
+            curve = curves.get(str(run), []) if "test" in record.points else []
+            yield Found(record, str(run) in stale, curve)
 
 
 def _cells(found: Found, has_seeds: bool) -> tuple[str, ...]:
