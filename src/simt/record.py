@@ -7,6 +7,7 @@ scoring add points. These files are the record: whatever is shown elsewhere is m
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -14,7 +15,8 @@ from typing import Any, Literal
 
 from simt.atomic import read_object
 from simt.curve import bleu_at_latencies
-from simt.markers import Marker, readable_marker
+from simt.errors import SimtError
+from simt.markers import Marker, file_digest, readable_marker
 from simt.params import Params
 from simt.products import (
     CONFIDENCE_FILE,
@@ -53,6 +55,21 @@ _NOT_COMPARED = (
 _OF_MODEL = ("parameters", "trained_parameters", "target_tokens", "training_seconds")
 
 
+class UnreadableRecordError(SimtError):
+    """A file of a run that is gone or damaged; the message names it and the remedy."""
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """A block that reads a file of the record, whatever may be in it."""
+    try:
+        yield
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        why = "it is missing" if isinstance(error, FileNotFoundError) else "it is damaged"
+        remedy = "simt check points says how to make it again"
+        raise UnreadableRecordError(f"{path} cannot be read, {why}: {remedy}") from None
+
+
 @dataclass(frozen=True)
 class RunRecord:
     """A run that has been begun: its settings, how far it came, and where its files are."""
@@ -73,7 +90,8 @@ class RunRecord:
 
     def rows(self) -> list[MetricRow]:
         """The rows of the training, in order."""
-        return list(_history_rows(self.history)) if self.history.exists() else []
+        with _reading(self.history):
+            return list(_history_rows(self.history)) if self.history.exists() else []
 
     def point_rows(self, split: str) -> list[MetricRow]:
         """A row for each point with a numeric knob, then the numbers to compare systems by.
@@ -81,13 +99,26 @@ class RunRecord:
         Steps are hundredths of the latency, so that also a chart of quality by step has the shape
         of the curve.
         """
-        return list(_point_rows(split, [self.points[split]]))
+        with _reading(point_file(self.points[split])):
+            return list(_point_rows(split, [self.points[split]]))
 
     def model_values(self) -> dict[str, float]:
         """What is known of the finished model."""
-        values = {f"model/{name}": float(self.facts[name]) for name in _OF_MODEL}
-        losses = {f"model/valid_{name}": v for name, v in self.facts["validation"].items()}
-        return values | losses
+        with _reading(self.run.folder / RUN_FILE):
+            values = {f"model/{name}": float(self.facts[name]) for name in _OF_MODEL}
+            losses = {f"model/valid_{name}": v for name, v in self.facts["validation"].items()}
+            return values | losses
+
+    def complete_files(self) -> dict[str, str]:
+        """The digests of the files whose numbers are complete, by split; ``history`` is one too."""
+        files = {split: point_file(folder) for split, folder in self.points.items()}
+        if self.state == "finished":
+            files["history"] = self.history
+        digests = {}
+        for name, path in files.items():
+            with _reading(path):
+                digests[name] = file_digest(path)
+        return digests
 
 
 def settings_digest(settings: dict[str, Any]) -> str:
@@ -110,14 +141,17 @@ def read_record(params: Params, run: Run, now: float, is_over: bool) -> RunRecor
     trained = readable_marker(run.folder / SETTINGS_FILE)
     if trained is None:
         return _unfinished(run, run_settings(params, run), now, is_over)
+    history = run.folder / HISTORY_FILE
+    with _reading(history):
+        changed = history.stat().st_mtime
     return RunRecord(
         run=run,
         settings=trained.settings,
         state="finished",
-        changed=(run.folder / HISTORY_FILE).stat().st_mtime,
+        changed=changed,
         failure="",
         facts=read_object(run.folder / RUN_FILE) or {},
-        history=run.folder / HISTORY_FILE,
+        history=history,
         points=_points(run, trained),
     )
 
@@ -244,11 +278,15 @@ def points_table(records: Sequence[RunRecord]) -> str:
     rows, latency = [], ""
     for record in records:
         if "test" in record.points:
-            found = json.loads(point_file(record.points["test"]).read_text(encoding="utf-8"))
-            latency = found["main_latency"]
+            path = point_file(record.points["test"])
             name = training_label(record.run.method, record.run.variant)
-            for point in found["points"]:
-                rows.append((_shown(point, latency), _shown(point, "bleu"), name, point["knob"]))
+            with _reading(path):
+                found = json.loads(path.read_text(encoding="utf-8"))
+                latency = found["main_latency"]
+                rows += [
+                    (_shown(point, latency), _shown(point, "bleu"), name, point["knob"])
+                    for point in found["points"]
+                ]
     if not rows:
         return ""
     rows.sort(key=lambda row: float(row[0]))

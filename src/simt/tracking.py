@@ -11,12 +11,12 @@ import gc
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mlflow import MlflowClient
 from mlflow.entities import Metric, Param, RunTag
@@ -29,8 +29,10 @@ from simt.mlflow_view import MAIN, view_addresses, view_tags
 from simt.params import Params
 from simt.products import INSTANCES_FILE
 from simt.record import (
+    MetricRow,
     RunRecord,
     RunState,
+    UnreadableRecordError,
     curve_rows,
     point_file,
     points_table,
@@ -113,11 +115,13 @@ def mirror_study(params: Params, study: str, store: Store, is_over: bool) -> str
     logging.getLogger("mlflow").setLevel(logging.WARNING)
     with _store_errors(store.address), _little_garbage():
         mirror = _Mirror.open(MlflowClient(store.address), params, study, store)
-        states = mirror.take_in(is_over)
+        taken = mirror.take_in(is_over)
+    states = [record.state for record in taken.records]
     counts = [f"{states.count(state)} {state}" for state in _STATUS if state in states]
     said = f"study {study}: {', '.join(counts) or 'nothing yet'}, mirrored into {store.address}"
     pages = view_addresses(store.pages, mirror.experiment, mirror.pairs) if store.pages else []
-    return "\n".join([said, *(f"{_VIEW}: {page}" for page in pages)])
+    left_out = [f"{run} is left out: {why}" for run, why in taken.left_out.items()]
+    return "\n".join([said, *left_out, *(f"{_VIEW}: {page}" for page in pages)])
 
 
 def follow_study(
@@ -182,6 +186,13 @@ class _Entry:
         return any(self.files.get(name, digest) != digest for name, digest in files.items())
 
 
+class _Taken(NamedTuple):
+    """The runs that a look has brought up to the record, and why others are left out."""
+
+    records: list[RunRecord]
+    left_out: dict[str, str]
+
+
 @dataclass
 class _Mirror:
     """A study in the store, by the names that we gave its runs."""
@@ -213,26 +224,36 @@ class _Mirror:
         """The pairs of the study."""
         return list(self.params.studies[self.study].runs)
 
-    def take_in(self, is_over: bool) -> list[RunState]:
-        """Bring every run up to the record; gives their states."""
+    def take_in(self, is_over: bool) -> "_Taken":
+        """Bring every run up to the record, but for those of which a file cannot be read."""
         now = time.time()
-        runs = study_runs(self.params.studies[self.study])
-        found = [read_record(self.params, run, now, is_over) for run in runs]
-        records = [record for record in found if record is not None]
-        for record in records:
-            self._take_in_run(record)
-        curves = self._take_in_curves(records)
-        self._set_aside({_run_name(record) for record in records} | curves, now)
+        taken = _Taken([], {})
+        for run in study_runs(self.params.studies[self.study]):
+            try:
+                record = read_record(self.params, run, now, is_over)
+                if record is not None:
+                    self._take_in_run(record)
+                    taken.records.append(record)
+            except UnreadableRecordError as error:
+                taken.left_out[str(run)] = str(error)
+        curves = self._take_in_curves(taken.records)
+        current = {_run_name(record) for record in taken.records} | curves
+        unknown = {name for name in self.entries if name.partition(" ")[0] in taken.left_out}
+        self._set_aside(current | unknown, now)
         self._take_in_paper()
         self._take_in_views()
-        return [record.state for record in records]
+        return taken
 
     # --- a training -----------------------------------------------------------------------------
 
     def _take_in_run(self, record: RunRecord) -> None:
-        name, files = _run_name(record), _complete_files(record)
+        """All is read first: a file that cannot be read leaves the store as it is."""
+        name, files = _run_name(record), record.complete_files()
         entry = self.entries.get(name)
-        if entry is not None and entry.contradicts(files):
+        is_other = entry is not None and entry.contradicts(files)
+        known = {} if entry is None or is_other else entry.files
+        numbers, table = _new_numbers(record, known), points_table([record])
+        if entry is not None and is_other:
             self.client.delete_run(entry.id)
             entry = None
         if entry is None:
@@ -240,11 +261,11 @@ class _Mirror:
         if not entry.has_params:
             params = [Param(key, str(value)) for key, value in _flat(record.settings)]
             self.client.log_batch(entry.id, params=params)
-        self._send_numbers(entry, record)
+        self._send_numbers(entry, record, numbers)
         is_whole = record.run.method not in ONE_MODEL_PER_POINT
         label = training_label(record.run.method, record.run.variant)
         tags = self._names(record.run, label, is_whole) | _outcome_tags(record)
-        self._describe(entry, [record], tags | {_FILES_TAG: json.dumps(files)})
+        self._describe(entry, table, tags | {_FILES_TAG: json.dumps(files)})
         self._set_status(entry, record.state, record.changed)
 
     def _create_run(self, name: str, record: RunRecord) -> _Entry:
@@ -280,27 +301,23 @@ class _Mirror:
         ]
         return ", ".join(names) or "none of today's"
 
-    def _send_numbers(self, entry: _Entry, record: RunRecord) -> None:
-        """Rows, points and their files, as far as they are not known to be complete."""
-        if "history" not in entry.files:
-            self._log_rows(entry, record.rows())
-            if record.facts:
-                self._log_rows(entry, [(0, None, record.model_values())])
-        for split, folder in record.points.items():
-            if split not in entry.files:
-                self._log_rows(entry, record.point_rows(split))
+    def _send_numbers(
+        self, entry: _Entry, record: RunRecord, numbers: dict[str, list[MetricRow]]
+    ) -> None:
+        """Rows of the training, points, and the files of these."""
+        for name, rows in numbers.items():
+            self._log_rows(entry, rows)
+            if name in record.points:
+                folder = record.points[name]
                 for path in (folder / INSTANCES_FILE, point_file(folder)):
                     if path.exists():
-                        self.client.log_artifact(entry.id, str(path), split)
+                        self.client.log_artifact(entry.id, str(path), name)
 
-    def _describe(
-        self, entry: _Entry, records: list[RunRecord], tags: dict[str, str] | None = None
-    ) -> None:
+    def _describe(self, entry: _Entry, table: str, tags: dict[str, str]) -> None:
         """Tags, and the points as a table, where MLflow shows a text about a run."""
-        table = points_table(records)
-        self._set_tags(entry, (tags or {}) | ({"mlflow.note.content": table} if table else {}))
+        self._set_tags(entry, tags | ({"mlflow.note.content": table} if table else {}))
 
-    def _log_rows(self, entry: _Entry, rows: Sequence[tuple[int, float | None, Any]]) -> None:
+    def _log_rows(self, entry: _Entry, rows: Sequence[MetricRow]) -> None:
         """Send the values that the store does not have yet, in order."""
         metrics = [
             Metric(key, value, entry.start_ms + round(1000 * (seconds or 0)), step)
@@ -335,7 +352,7 @@ class _Mirror:
             entry = self._create(name, name, start_ms, {_PARTS_TAG: ", ".join(labels)})
         self._log_rows(entry, curve_rows(records))
         names = self._names(run, label_of(system_key(run.method, run.variant)), True)
-        self._describe(entry, records, names)
+        self._describe(entry, points_table(records), names)
         state = _state_of_all([record.state for record in records])
         self._set_status(entry, state, max(record.changed for record in records))
         return name
@@ -434,12 +451,13 @@ def _run_name(record: RunRecord) -> str:
     return f"{record.run} {record.digest}"
 
 
-def _complete_files(record: RunRecord) -> dict[str, str]:
-    """The files whose numbers are complete, with their digests."""
-    files = {split: point_file(folder) for split, folder in record.points.items()}
-    if record.state == "finished":
-        files["history"] = record.history
-    return {name: file_digest(path) for name, path in files.items()}
+def _new_numbers(record: RunRecord, known: Container[str]) -> dict[str, list[MetricRow]]:
+    """The rows of the training and of each split, but for files that are known to be complete."""
+    numbers = {split: record.point_rows(split) for split in record.points if split not in known}
+    if "history" in known:
+        return numbers
+    of_model = [(0, None, record.model_values())] if record.facts else []
+    return {"history": [*record.rows(), *of_model], **numbers}
 
 
 def _outcome_tags(record: RunRecord) -> dict[str, str]:

@@ -358,6 +358,31 @@ def test_scores_of_what_was_made_again_since_are_not_mirrored(params: Params, st
     assert not history("wait-k", "test/bleu")  # the curve
 
 
+@pytest.mark.parametrize("damage", ["history is missing", "scores are cut"])
+def test_run_that_cannot_be_read_is_left_out_and_named(
+    params: Params, damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for run in (SM2, WAITK):
+        finish_run(params, run)
+        score_run(params, run)
+    track()
+    before = tags("SM²-Bi")
+    capsys.readouterr()
+    if damage == "history is missing":
+        path = SM2.folder / HISTORY_FILE
+        path.unlink()
+    else:
+        path = Path(f"results/points/{SM2}/test/scores.json")
+        path.write_bytes(path.read_bytes()[:100])
+    score_run(params, WAITK, shift=1.0)
+    ((_, bleu),) = history("wait-k 3", "test/bleu")
+    track()
+    assert f"{SM2} is left out: {path} cannot be read, it is " in capsys.readouterr().out
+    assert tags("SM²-Bi") == before
+    ((_, now),) = history("wait-k 3", "test/bleu")
+    assert now != bleu
+
+
 def test_run_with_other_settings_is_another_one_and_the_old_one_says_so(params: Params) -> None:
     finish_run(params, SM2)
     track()
