@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from simt.params import SECTIONS
+from simt.params.excerpt import StudyExcerpt
 
 ROOT = Path(__file__).parents[2]
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
@@ -26,3 +27,7 @@ def test_stage_makes_the_folder_of_its_name_and_keeps_what_is_there(name: str) -
 def test_every_section_of_params_is_watched_by_a_stage() -> None:
     watched = {key.split(".")[0] for stage in STAGES.values() for key in stage["params"]}
     assert watched == set(SECTIONS) - {"rehearsal"}  # which no params.yaml of a study has
+
+
+def test_stage_of_the_paper_watches_every_section_that_its_settings_hold() -> None:
+    assert set(StudyExcerpt.model_fields) & set(SECTIONS) <= set(STAGES["paper"]["params"])
