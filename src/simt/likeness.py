@@ -1,7 +1,8 @@
 """How long a job will be, by the record of the jobs that are most like it.
 
 A time is carried over in proportion to the work, where that is known of both and not too different;
-what any job of a rule takes before its work, such as imports, stays as it is.
+what any job of a rule takes before its work, such as imports, stays as it is. The work of a record
+is that of the settings that it was made with: params.yaml may have changed since.
 What a CPU took says nothing of a GPU, and the other way round. What nothing tells is unknown, not
 zero.
 """
@@ -10,13 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from statistics import median
+from typing import Any
 
 from simt.atomic import read_object
 from simt.cost import MAX_STRETCH, flops_per_token, pair_text
+from simt.markers import settings_of
 from simt.params import Params
-from simt.products import STATS_FILE
+from simt.products import SETTINGS_FILE, STATS_FILE
 from simt.resources import rule_resources
 from simt.runs import Point, Run, corpus_folder, point_settings, run_settings, study_points
+from simt.settings import RunSettings
 from simt.timings import Timing
 
 _ON_GPU = ("train", "decode", "confidences", "states")  # scoring may do without
@@ -74,8 +78,8 @@ class Likeness:
         self._records: dict[str, list[tuple[str, Traits, Timing]]] = {}
         for name, timing in timings.items():
             try:
-                traits = self._traits(name)
-            except (KeyError, ValueError):  # params.yaml no longer has it
+                traits = self._traits(name, is_record=True)
+            except (KeyError, ValueError):  # neither params.yaml nor results/ has it any more
                 continue
             self._records.setdefault(_rule(name), []).append((name, traits, timing))
 
@@ -88,7 +92,7 @@ class Likeness:
         return median(fixed + (one.seconds - fixed) * one.ratio for one in alike) if alike else None
 
     def _usable(self, name: str, without_own: bool) -> list["Usable"]:
-        traits, found = self._traits(name), []
+        traits, found = self._traits(name, is_record=False), []
         for other, its, timing in self._records.get(_rule(name), []):
             if (without_own and other == name) or not self._is_of_this_device(name, timing):
                 continue
@@ -129,10 +133,11 @@ class Likeness:
         except (KeyError, TypeError, ValueError):
             return None
 
-    def _traits(self, name: str) -> Traits:
+    def _traits(self, name: str, is_record: bool) -> Traits:
+        """Of a job as params.yaml has it, or as it was when it was recorded."""
         rule, _, subject = name.partition("/")
         if rule in ("train", *_OF_POINTS):
-            return self._traits_of_run(rule, subject)
+            return self._traits_of_run(rule, subject, is_record)
         if rule in _OF_STUDY:
             study = self._params.studies[subject]
             return Traits((subject,), work=max(1, len(study_points(self._params, study))))
@@ -144,19 +149,28 @@ class Likeness:
         is_download = self._params.pairs[subject].toy is None and rule == "fetch"
         return Traits((subject,), text=(subject, "download" if is_download else "train"))
 
-    def _traits_of_run(self, rule: str, subject: str) -> Traits:
+    def _traits_of_run(self, rule: str, subject: str, is_record: bool) -> Traits:
         run = run_of(f"{rule}/{subject}")
         assert run is not None, subject
-        settings = run_settings(self._params, run)
+        settings = RunSettings.of(_made_with(run)) if is_record else run_settings(self._params, run)
         alike = (settings.model, run.method, run.pair, run.variant)
         flops = flops_per_token(settings, pair_text(self._params, run.pair))
         if rule == "train":
             training = settings.training
             return Traits(alike, work=flops * training.updates * training.batch_tokens)
         point = Point.parse(subject)
-        knobs = len(point_settings(self._params, point).knobs)
+        wanted = point_settings(self._params, point).knobs
+        knobs = len(_made_with(point)["knobs"] if is_record else wanted)
         work = knobs if rule == "score" else knobs * flops
         return Traits((*alike, point.split), (run.pair, point.split), work)
+
+
+def _made_with(place: Run | Point) -> dict[str, Any]:
+    """The settings of what is there; a KeyError where it is not finished."""
+    settings = settings_of(place.folder / SETTINGS_FILE)
+    if settings is None:
+        raise KeyError(str(place))
+    return settings
 
 
 def _rule(name: str) -> str:

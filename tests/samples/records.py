@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from simt.atomic import write_json
+from simt.likeness import run_of
 from simt.params import Params
 from simt.products import HISTORY_FILE
 from simt.record import FAILURE_FILE, work_folder
@@ -62,3 +63,14 @@ def score_run(params: Params, run: Run, shift: float = 0.0, updates: int = 3) ->
         point.folder, scoring_settings(params, point),
         {"scores.json": "numbers"}, {"point/instances.jsonl": text}, "scoring.json",
     )  # fmt: skip
+
+
+def mark_recorded(params: Params, job: str) -> None:
+    """The settings that a job has left, if it is about a run, where its time was recorded."""
+    rule, _, subject = job.partition("/")
+    if (run := run_of(job)) is None or run.pair not in params.pairs:
+        return
+    mark(run.folder, run_settings(params, run))
+    if rule != "train":
+        point = Point.parse(subject)
+        mark(point.folder, point_settings(params, point))

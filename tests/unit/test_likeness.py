@@ -4,13 +4,17 @@ In the tiny study, every training but the -ft and -adapter ones has 8 updates, w
 and aligned have 20 sentences each, and SM² is decoded at 5 knob values, wait-k at 1.
 """
 
+import json
 from pathlib import Path
 
 import pytest
 
 from simt.likeness import Likeness, Usable, fixed_seconds
 from simt.params import Params, load_params
+from simt.runs import Point, Run
 from simt.timings import Timing
+from tests.samples.markers import change_settings
+from tests.samples.records import mark_recorded
 
 FILE = Path(__file__).parents[2] / "params.yaml"
 DECODED = "decode/tiny-deen/sm2/bi/seed1/test"
@@ -25,7 +29,9 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
 def likeness(
     params: Params, seconds: dict[str, float], has_gpus: bool = False, on_gpu: bool = False
 ) -> Likeness:
-    """With these records."""
+    """With these records, of jobs as params.yaml has them."""
+    for name in seconds:
+        mark_recorded(params, name)
     timings = {name: Timing(0, value, value, on_gpu) for name, value in seconds.items()}
     return Likeness(params, timings, has_gpus)
 
@@ -72,6 +78,25 @@ def test_trainings_are_carried_over_by_flops(params: Params) -> None:
     known = likeness(params, {"train/tiny-deen/sm2/bi/seed1": 8})
     # The same model for a quarter of the updates.
     assert known.seconds("train/tiny-deen/sm2/bi-ft/seed1", False) == pytest.approx(2)
+
+
+def test_work_of_a_record_is_that_of_the_settings_it_was_made_with(params: Params) -> None:
+    train, score = "train/tiny-deen/sm2/bi/seed1", "score/tiny-deen/sm2/bi/seed1/test"
+    record = {train: 8.0, score: 6.0}
+    likeness(params, record)
+    run = Run.parse(train.removeprefix("train/"))
+    trained = json.loads((run.folder / "settings.json").read_text())["settings"]["training"]
+    change_settings(run.folder / "settings.json", training=trained | {"updates": 4})
+    change_settings(Point(run, "test").folder / "settings.json", knobs=["full", 0.5])
+    timings = {name: Timing(0, value, value, False) for name, value in record.items()}
+    known = Likeness(params, timings, has_gpus=False)
+    assert known.seconds(train, without_own=False) == pytest.approx(16)  # 8 updates instead of 4
+    assert known.seconds(score, without_own=False) == pytest.approx(15)  # 5 knob values, not 2
+
+
+def test_record_of_what_is_not_there_any_more_tells_nothing(params: Params) -> None:
+    timings = {DECODED: Timing(0, 7, 7, False)}
+    assert Likeness(params, timings, has_gpus=False).seconds(DECODED, without_own=False) is None
 
 
 def test_corpora_are_carried_over_by_sentences_up_to_ten_times_as_many(params: Params) -> None:
