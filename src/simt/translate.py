@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol, TextIO
 
 from simt.corpus.growing import Written
-from simt.errors import shown
+from simt.errors import SimtError, shown
 from simt.methods import Knob
 from simt.session import Act, Session, Translator
 from simt.translators import Chosen
@@ -50,8 +50,11 @@ def heard_words(read: Callable[[], bytes], say: Callable[[str], None]) -> Iterat
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     begun, is_open, has_warned = "", False, False
-    while chunk := read():
-        decoded = decoder.decode(chunk)
+    is_over = False
+    while not is_over:
+        chunk = read()
+        is_over = not chunk
+        decoded = decoder.decode(chunk, final=is_over)
         if _MARK in decoded and _MARK.encode() not in chunk and not has_warned:
             say(f"the input is not UTF-8 everywhere: what cannot be read stands as {_MARK}")
             has_warned = True
@@ -59,8 +62,8 @@ def heard_words(read: Callable[[], bytes], say: Callable[[str], None]) -> Iterat
         words, begun = complete_words(text)
         yield from words
         is_open = not text.endswith("\n") if text else is_open
-    if begun := begun + decoder.decode(b"", final=True):
-        yield from begun.split()
+    if begun:
+        yield begun
     if is_open:
         yield None
 
@@ -116,13 +119,19 @@ class Keyboard:
 
 
 def paced(words: Iterable[str | None], per_minute: float) -> Iterator[str | None]:
-    """The words no faster than somebody would speak them."""
-    due = time.monotonic()
+    """The words no faster than somebody would speak them.
+
+    Time that the listener loses is caught up, a pause of the speaker is not.
+    """
+    due = asked = time.monotonic()
     for word in words:
+        came = time.monotonic()
+        due += max(0.0, came - max(due, asked))
         if word is not None:
-            time.sleep(max(0.0, due - time.monotonic()))
+            time.sleep(max(0.0, due - came))
             due += 60 / per_minute
         yield word
+        asked = time.monotonic()
 
 
 # --- what goes out --------------------------------------------------------------------------------
@@ -148,6 +157,8 @@ def translate_stream(
     chosen: Sequence[Chosen], origin: Path | None, words_a_minute: int | None, is_json: bool
 ) -> None:
     """Translate a file, a pipe or what a person types with the chosen systems."""
+    if not origin and sys.stdin is None:
+        raise SimtError("standard input is closed: pipe text into it, or name a file with --from")
     speakers = [Speaker(one.name, one.system.open(), one.knob) for one in chosen]
     is_typed = not origin and sys.stdin.isatty() and sys.stdout.isatty()
     names = [speaker.name for speaker in speakers]

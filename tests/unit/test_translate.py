@@ -4,7 +4,7 @@ import json
 import os
 import pty
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -58,6 +58,12 @@ def test_bytes_that_are_no_text_are_told_once_and_lose_nothing_else() -> None:
     assert len(said) == 1
 
 
+def test_character_that_is_cut_off_at_the_end_is_told_and_ends_its_line() -> None:
+    words, said = heard(b"ja\n\xc3")
+    assert words == ["ja", None, "\ufffd", None]
+    assert "not UTF-8" in "".join(said)
+
+
 def typed(keys: str) -> tuple[list[str | None], str]:
     """The words that come from a terminal, and what it shows of them."""
     master, slave = pty.openpty()
@@ -88,6 +94,46 @@ def test_pace_changes_no_word() -> None:
 
 
 # --- the command ----------------------------------------------------------------------------------
+
+
+class Clock:
+    """A time that passes when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def moments(
+    monkeypatch: pytest.MonkeyPatch, pauses: dict[str, float], losses: dict[str, float]
+) -> list[float]:
+    """When words come, one a second, if there is a pause before some and some cost time."""
+    clock = Clock()
+    monkeypatch.setattr("simt.translate.time", clock)
+
+    def speak() -> Iterator[str]:
+        for word in "abcde":
+            clock.sleep(pauses.get(word, 0))
+            yield word
+
+    came = []
+    for word in paced(speak(), per_minute=60):
+        came.append(clock.now)
+        clock.sleep(losses.get(str(word), 0))
+    return came
+
+
+def test_words_after_a_pause_come_at_the_same_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert moments(monkeypatch, {"a": 5, "c": 10}, {}) == [5, 6, 16, 17, 18]
+
+
+def test_time_that_is_lost_by_computing_is_caught_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert moments(monkeypatch, {}, {"a": 2.5}) == [0, 2.5, 2.5, 3, 4]
 
 
 @pytest.fixture(scope="module")
@@ -197,6 +243,15 @@ def test_line_without_end_is_translated_part_by_part(
     assert captured.err.count("line 1 goes on after 200 words") == 1
     assert main(["translate", "sm2/bi", "--study", "tiny", "--from", str(long)]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+def test_closed_input_is_one_message(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    assert main(["translate", "sm2/bi", "--study", "tiny"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "standard input is closed: pipe text into it, or name a file with --from" in line
 
 
 def test_longest_sentence_is_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
