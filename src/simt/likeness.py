@@ -17,8 +17,7 @@ from simt.atomic import read_object
 from simt.cost import MAX_STRETCH, flops_per_token, pair_text
 from simt.markers import settings_of
 from simt.params import Params
-from simt.products import SETTINGS_FILE, STATS_FILE
-from simt.resources import rule_resources
+from simt.products import RUN_FILE, SETTINGS_FILE, STATS_FILE
 from simt.runs import Point, Run, corpus_folder, point_settings, run_settings, study_points
 from simt.settings import RunSettings
 from simt.timings import Timing
@@ -106,11 +105,12 @@ class Likeness:
         return _rule(name) not in _ON_GPU or timing.has_gpu == self._has_gpus
 
     def _device_seconds(self, name: str, timing: Timing) -> float:
-        """Of all GPUs together: a training has had as many as its rule asks for."""
-        if _rule(name) != "train" or not timing.has_gpu:
+        """Of all GPUs together: a training says how many it had."""
+        run = run_of(name)
+        if _rule(name) != "train" or not timing.has_gpu or run is None:
             return timing.seconds
-        needs = rule_resources(self._params, "train", run_of(name))
-        return timing.seconds * (needs.gpu if needs else 1)
+        devices: int = (read_object(run.folder / RUN_FILE) or {}).get("devices", 1)
+        return timing.seconds * devices
 
     def _ratio(self, mine: Traits, its: Traits) -> float | None:
         """How much more work a job is than another; None if nobody knows, or far more or less."""

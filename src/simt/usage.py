@@ -16,6 +16,9 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+LAUNCHER = "SIMT_LAUNCHER"  # the process that has started this one for a device
+_NOTED: list[int] = []
+
 
 @dataclass(frozen=True)
 class Usage:
@@ -36,13 +39,23 @@ def usage_file(log: Path) -> Path:
 
 @contextmanager
 def usage_recorded(log: Path) -> Iterator[None]:
-    """Add what this process used to the file beside ``log``, however the block ends."""
+    """Add what this process used to the file beside ``log``, however the block ends.
+
+    Of several processes that are one job, the one that has started the others speaks for all.
+    """
+    is_one_of_several = LAUNCHER in os.environ  # asked here: the launcher sets it for the others
     is_whole = False
     try:
         yield
         is_whole = True
     finally:
-        _append(usage_file(log), _usage(is_whole))
+        if not is_one_of_several:
+            _append(usage_file(log), _usage(is_whole))
+
+
+def note_gpu_memory(megabytes: int) -> None:
+    """What a process that this one has started took of its GPU: nobody else can tell."""
+    _NOTED.append(megabytes)
 
 
 def read_usage(log: Path) -> list[Usage]:
@@ -81,7 +94,7 @@ def _usage(is_whole: bool) -> Usage:
         seconds=round(seconds, 3),
         cpu_seconds=round(sum(one.ru_utime + one.ru_stime for one in (mine, others)), 3),
         peak_memory_mb=max(own_peak_memory_mb(), others.ru_maxrss >> 10),
-        gpu_memory_mb=_gpu_memory_mb(),
+        gpu_memory_mb=max(_gpu_memory_mb(), *_NOTED, 0),
         is_whole=is_whole,
     )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from simt.atomic import write_json
 from simt.likeness import Likeness, Usable, fixed_seconds
 from simt.params import Params, load_params
 from simt.runs import Point, Run
@@ -125,7 +126,9 @@ def test_cpu_tells_nothing_of_a_gpu_nor_the_other_way_round(params: Params) -> N
     assert likeness(params, record, has_gpus=True, on_gpu=True).seconds(DECODED, False) == 7
 
 
-def test_training_on_a_gpu_counts_for_each_that_its_rule_asks_for(params: Params) -> None:
-    record = {"train/wmt15-deen/offline/bi-big/seed1": 100.0}  # four GPUs
-    known = likeness(params, record, has_gpus=True, on_gpu=True)
-    assert known.seconds("train/wmt15-deen/offline/bi-big/seed1", False) == 400
+@pytest.mark.parametrize("devices", [1, 4])
+def test_training_counts_for_each_gpu_that_it_had(params: Params, devices: int) -> None:
+    name = "train/wmt15-deen/offline/bi-big/seed1"  # its rule asks for four
+    known = likeness(params, {name: 100.0}, has_gpus=True, on_gpu=True)
+    write_json(Run.parse(name.removeprefix("train/")).folder / "run.json", {"devices": devices})
+    assert known.seconds(name, without_own=False) == 100 * devices

@@ -13,7 +13,7 @@ from simt.gpus import take_gpus, use_threads
 from simt.markers import settings_of
 from simt.outcomes import training_done
 from simt.problems import parse_argument
-from simt.products import SETTINGS_FILE, trained
+from simt.products import HISTORY_FILE, RUN_FILE, SETTINGS_FILE, trained
 from simt.record import work_folder
 from simt.settings import RunSettings
 from simt.signals import ASKS_FOR_RETRY, ignore_stops
@@ -21,10 +21,10 @@ from simt.training.devices import Devices
 from simt.training.lock import only_one
 from simt.training.loop import TrainingStopped
 from simt.training.run import train_run
+from simt.usage import LAUNCHER, note_gpu_memory
 
 _ALONE = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}  # torchrun's, without torchrun
 _MADE_FROM_FILE = "made_from.json"  # in a work folder: digests of what the training reads
-_LAUNCHER = "SIMT_LAUNCHER"  # the process that has started this one for a device
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class Job:
 
 def train_job(job: Job) -> str | None:
     """Train a run, unless another process has; says what came of it."""
-    if _LAUNCHER in os.environ:  # this is one of several processes
+    if LAUNCHER in os.environ:  # this is one of several processes
         from simt.training.launch import die_with  # here: torch's launcher takes long to import
 
-        die_with(int(os.environ[_LAUNCHER]))
+        die_with(int(os.environ[LAUNCHER]))
         _train_here(job)
         return None
     with only_one(job.work / "lock") as has_waited:
@@ -110,7 +110,16 @@ def _train_on_devices(job: Job) -> None:
     """Start this same command once for each device of this machine."""
     from simt.training.launch import run_on_devices
 
-    os.environ[_LAUNCHER] = str(os.getpid())
+    os.environ[LAUNCHER] = str(os.getpid())
     code = run_on_devices(job.devices, sys.argv)
     if code and job.work.exists():  # a request to stop may come after the last update
         sys.exit(code)
+    note_gpu_memory(_gpu_memory_mb(job.to))
+
+
+def _gpu_memory_mb(folder: Path) -> int:
+    """What the first process of a finished training took of its GPU; 0 without one."""
+    if (read_object(folder / RUN_FILE) or {}).get("device") != "cuda":
+        return 0
+    lines = (folder / HISTORY_FILE).read_text(encoding="utf-8").splitlines()
+    return max((json.loads(line).get("peak_memory_mb", 0) for line in lines), default=0)
