@@ -13,7 +13,7 @@ N ?= 2000
 SEED ?= 0
 MUTANTS ?= 60
 
-.PHONY: help demo live ui test test-fast test-failed test-slow fuzz mutants lint bench clean
+.PHONY: help demo live ui test test-fast test-failed test-slow fuzz mutants lint bench simuleval clean
 
 help:
 	@echo "make demo       run the toy study, from the corpus to the last figure"
@@ -25,6 +25,7 @@ help:
 	@echo "make mutants    MUTANTS=60 small changes to the code, one at a time: which does no test notice?"
 	@echo "make lint       run ruff, mypy, import-linter and snakefmt"
 	@echo "make bench      measure the training speed of every method, and of JoeyNMT for comparison"
+	@echo "make simuleval  install SimulEval beside simt, to run exported systems with it"
 	@echo "make clean      remove what was installed (results/ is kept)"
 
 demo: $(INSTALLED)
@@ -88,6 +89,9 @@ $(JOEYNMT)/.installed: bench/joeynmt.txt | $(INSTALLED)
 $(SIMULEVAL): tests/simuleval.txt | $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target .simuleval -r $< \
 		&& touch $@ || { echo "SimulEval and OmniSTEval could not be installed" >&2; test -z "$$CI"; }
+
+simuleval: $(SIMULEVAL)
+	@echo "To use it: export PATH=$(CURDIR)/.simuleval/bin:\$$PATH PYTHONPATH=$(CURDIR)/.simuleval"
 
 # torch first and alone: whatever needs torch then finds it, and pip does not look for another build.
 $(INSTALLED): pyproject.toml constraints.txt

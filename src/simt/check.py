@@ -108,7 +108,15 @@ def _differences(found: Any, wanted: Any, path: str = "") -> Iterator[str]:
             place = f"{path}.{key}" if path else key
             yield from _differences(found.get(key), wanted.get(key), place)
     elif found != wanted:
-        yield f"{path} {_short(found)} -> {_short(wanted)}"
+        yield f"{path} {_short(_only_in(found, wanted))} -> {_short(_only_in(wanted, found))}"
+
+
+def _only_in(one: Any, other: Any) -> Any:
+    """Of two long lists what the first has alone, so that one sees where they differ."""
+    if not isinstance(one, list) or not isinstance(other, list):
+        return one
+    alone = [value for value in one if value not in other]
+    return alone if alone or any(value not in one for value in other) else one
 
 
 def _short(value: Any) -> str:

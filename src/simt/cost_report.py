@@ -162,7 +162,8 @@ def _schedule_lines(cost: StudyCost, workload: Workload, hardware: Hardware) -> 
     if any(job.rule == "train" for job in workload.unknown):
         yield f"No schedule on {_machine_words(hardware)}: the speed of these models is not known."
         if cost.is_gpu_sized:
-            yield "  By the data sheet of a GPU: simt plan --cost --gpus 8 --kind a100"
+            study = f"--study {cost.study}"
+            yield f"  By the data sheet of a GPU: simt plan {study} --cost --gpus 8 --kind a100"
         return
     schedule, path = workload.schedule, workload.critical_path
     jobs = count(len(workload.jobs), "job")

@@ -40,7 +40,10 @@ class Eta:
         if not self.seconds:
             return ""
         left = {rule: number - self.done[rule] for rule, number in self.planned.items()}
-        is_open = any(n > 1 and not self.done[rule] for rule, n in left.items())
+        at_work = {rule for rule, _ in self.running.values()}
+        is_open = any(
+            not self.done[rule] and (n > 1 or rule in at_work) for rule, n in left.items()
+        )
         work = sum(n * self._mean(rule) for rule, n in left.items())
         under_way = sum(min(now - start, self._mean(rule)) for rule, start in self.running.values())
         about = "at least" if is_open else "about"

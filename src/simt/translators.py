@@ -192,7 +192,7 @@ def describe_systems(systems: Sequence[System], study_name: str) -> str:
     ]
     example = _shortest_name(systems[-1], systems)
     head = f"Study {study_name}: {len(systems)} finished runs can translate"
-    tail = f'echo "…" | simt translate {example}'
+    tail = f'echo "…" | simt translate {example} --study {study_name}'
     return "\n".join([head, "", *lines, "", f"  {tail}"])
 
 

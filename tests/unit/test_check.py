@@ -125,6 +125,12 @@ def test_changed_setting_is_seen_by_snakemake_where_it_has_a_record(finished: Pa
     assert not unseen_changes(steps)
 
 
+def test_of_a_changed_list_only_what_differs_is_told(finished: Params) -> None:
+    knobs = [*finished.knobs("tiny-deen", "sm2", "bi"), 0.123]
+    edit(finished, f"{RUN}/test", "knobs", knobs)
+    assert status(finished, f"{RUN}/test").why == "knobs [0.123] -> []"
+
+
 def test_result_of_a_stale_step_is_stale_too(finished: Params) -> None:
     edit(finished, "tiny-deen/offline/bi/seed1", "revision", 7)
     assert status(finished, "tiny-deen/sm2/bi-ft/seed1/test").state == "stale"

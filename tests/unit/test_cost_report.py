@@ -59,7 +59,9 @@ def test_no_gpu_is_assumed_for_models_that_cannot_fill_one(params: Params) -> No
 def test_no_schedule_is_made_up_where_the_speed_of_trainings_is_unknown(params: Params) -> None:
     lines = lines_of(params, "paper", TWO_CORES)
     assert "No schedule on 2 cores: the speed of these models is not known." in lines
-    assert the_line(lines, "By the data sheet").endswith("simt plan --cost --gpus 8 --kind a100")
+    assert the_line(lines, "By the data sheet").endswith(
+        "simt plan --study paper --cost --gpus 8 --kind a100"
+    )
     assert not any("wall time" in line for line in lines)
 
 

@@ -38,6 +38,12 @@ def test_time_left_is_a_lower_bound_while_a_rule_has_not_been_seen() -> None:
     assert eta.time_left(now=600) == "at least 30 min left"
 
 
+def test_time_left_is_a_lower_bound_while_the_only_job_of_a_rule_is_at_work() -> None:
+    eta = after_two_trainings({"train": 2, "report": 1})
+    eta.start(9, "report", now=600)
+    assert eta.time_left(now=660) == "at least 1 min left"
+
+
 def test_target_without_work_does_not_make_a_lower_bound() -> None:
     eta = after_two_trainings({"train": 16, "paper": 1})
     assert eta.time_left(now=600) == "about 1 h 10 min left"

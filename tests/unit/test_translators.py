@@ -42,8 +42,10 @@ def test_name_that_one_pair_has_is_its_first_seed(name: str, meant: str) -> None
 
 def test_example_is_a_name_that_one_pair_has() -> None:
     described = describe_systems(SEVERAL_PAIRS, "some")
-    assert described.endswith("simt translate all/offline/bi")
-    assert describe_systems(SEVERAL_PAIRS[:3], "some").endswith("simt translate waitk/k3")
+    assert described.endswith("simt translate all/offline/bi --study some")
+    assert describe_systems(SEVERAL_PAIRS[:3], "some").endswith(
+        "simt translate waitk/k3 --study some"
+    )
 
 
 def test_systems_that_are_shown_together_are_of_one_pair() -> None:

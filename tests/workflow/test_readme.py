@@ -32,6 +32,7 @@ NOT_HERE = {
     "make test": "this is one of its tests",
     "make test-fast": "the same, without the slow ones",
     "make live": "it serves until it is stopped; tests/unit/live opens its page",
+    "make simuleval": "`make test` installs it so",
     "make ui": "it serves until it is stopped; test_mlflow.py opens its pages",
     "simt compare sm2/bi waitk": "it refuses systems that do not translate; test_contrast.py",
     "dvc exp run -S methods.sm2.settings.confidence_weight=0.2": "test_dvc.py runs an experiment",
@@ -47,6 +48,8 @@ NOT_HERE = {
 }
 INSTEAD = {  # what would download or train is planned only
     "snakemake --config study=multi30k": "snakemake --config study=multi30k -n --quiet rules",
+    "snakemake --config study=paper with_paper=true -- fig03-bleu-al": "snakemake -n --quiet rules "
+    "--config study=paper with_paper=true -- fig03-bleu-al",
 }
 
 

@@ -153,9 +153,17 @@ def _set_up(folder: Path, params: Params, choices: Choices, stand_ins: Names) ->
 
 def _is_on_cpu(profile: str) -> bool:
     """Whether jobs run on this machine, and it has no GPU; elsewhere there are some."""
-    path = Path(profile) / "config.yaml"
-    runs_here = not path.is_file() or "\nexecutor:" not in path.read_text(encoding="utf-8")
-    return runs_here and not gpus_here()
+    return not executor_of(profile) and not gpus_here()
+
+
+def executor_of(profile: str) -> str:
+    """Who runs the jobs elsewhere, by the profile where Snakemake finds it; "" for nobody."""
+    from snakemake.cli import get_profile_dir  # type: ignore[import-untyped] # takes a second
+
+    found = get_profile_dir(profile)
+    settings = yaml.safe_load(found[1].read_text(encoding="utf-8")) if found else None
+    executor = settings.get("executor", "") if isinstance(settings, dict) else ""
+    return "" if executor == "local" else str(executor)
 
 
 def _link_corpora(corpora: Path | None, to: Path) -> None:

@@ -1,0 +1,32 @@
+"""Who runs the jobs of a rehearsal, by the profile that Snakemake will read."""
+
+from pathlib import Path
+
+import pytest
+
+from simt.rehearsal import executor_of
+
+PROFILES = Path(__file__).parents[3] / "workflow" / "profiles"
+
+
+def test_profiles_that_come_with_simt_say_where_jobs_run() -> None:
+    assert executor_of(str(PROFILES / "slurm")) == "simt-slurm"
+    assert not executor_of(str(PROFILES / "local"))
+
+
+@pytest.mark.parametrize("text", ["executor: slurm\njobs: 100\n", "jobs: 100\nexecutor: slurm\n"])
+def test_profile_of_ones_own_is_found_by_its_name(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setattr("snakemake.common.APPDIRS", None, raising=False)
+    folder = tmp_path / "config" / "snakemake" / "ours"
+    folder.mkdir(parents=True)
+    (folder / "config.yaml").write_text(text)
+    assert executor_of("ours") == "slurm"
+
+
+def test_jobs_of_no_profile_run_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert not executor_of("nowhere")
