@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from simt.paper.bands import by_seed, seed_band
 from simt.paper.figure_data import KnobName, Missing
 from simt.paper.panels import Curve, Panel
 from simt.paper.rows import Number
@@ -73,18 +72,20 @@ def mixture_note(metric: str, numbers: Iterable[Number]) -> str:
 
 def _apart_notes(panel: Panel) -> list[str]:
     """Which curves have no line, since their seeds have no latency in common."""
-    several = [] if panel.is_joined else [one for one in panel.curves if _is_of_seeds(one)]
     return [
         f"no line for {curve.name}: its seeds have no latency in common"
-        for curve in several
-        if seed_band(curve.marks) is None
+        for curve in (() if panel.is_joined else panel.curves)
+        if _is_apart(curve)
     ]
 
 
-def _is_of_seeds(curve: Curve) -> bool:
-    """Whether there are several seeds, each with more than a point."""
+def _is_apart(curve: Curve) -> bool:
+    """Whether there are several seeds, each with more than a point, and no band around them."""
+    from simt.paper.bands import by_seed, seed_band  # here: whoever asks for names needs no numpy
+
     seeds = by_seed(curve.marks).values()
-    return len(seeds) > 1 and all(len(marks) > 1 for marks in seeds)
+    is_of_seeds = len(seeds) > 1 and all(len(marks) > 1 for marks in seeds)
+    return is_of_seeds and seed_band(curve.marks) is None
 
 
 def panel_notes(panel: Panel) -> list[str]:
