@@ -12,7 +12,15 @@ import numpy as np
 
 from simt.errors import SimtError
 from simt.paper.evidence import Evidence, NotMeasuredError, SystemName
-from simt.paper.measurements import RESAMPLES, ClaimTest, Comparison, Curves, shared_curves
+from simt.paper.measurements import (
+    REACHED,
+    RESAMPLES,
+    ClaimTest,
+    Comparison,
+    Curves,
+    NoSharedLatencyError,
+    shared_curves,
+)
 from simt.params import Params
 from simt.problems import did_you_mean
 from simt.runs import Run, study_runs
@@ -149,11 +157,20 @@ def _on_pair(evidence: Evidence, pair: str, one: Named, other: Named, at: tuple[
     try:
         curves = shared_curves(evidence, comparison, _BLEU)
     except NotMeasuredError as error:
-        raise SimtError(f"{error}. {where}") from None
+        why = _why_not_there(at) if at and isinstance(error, NoSharedLatencyError) else str(error)
+        raise SimtError(f"{why}. {where}") from None
     lost = ", ".join(f"{latency:g}" for latency in at if latency not in curves.latencies)
     aside = f" Not compared at AL {lost}, which not both reach." if lost else ""
     head = f"BLEU at equal latency on {pair}, {curves.sentences:,} test sentences"
     return "\n".join([head, "", *_table(curves, both), "", f"{where}.{aside}"])
+
+
+def _why_not_there(at: tuple[float, ...]) -> str:
+    """Why systems are not compared where both seem to be: resamples of sentences end elsewhere."""
+    asked = ", ".join(f"{latency:g}" for latency in at)
+    return (
+        f"AL {asked} is not reached by both in {REACHED:.0%} of the resamples: ask farther inside"
+    )
 
 
 def _placed(evidence: Evidence, pair: str, named: Named) -> Placed:

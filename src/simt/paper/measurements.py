@@ -26,10 +26,14 @@ from simt.scoring.significance import System, repeated_seeds, resample, shared_l
 from simt.settings import Settings
 
 RESAMPLES = 2000
-_REACHED = 0.95  # of the resamples
+REACHED = 0.95  # of the resamples
 _LEAST_BLEU = 5.0  # where no system has more, none translates, and equal scores say nothing
 _SEED = 1
 _HALVES: tuple[Group, ...] = ("long", "short")
+
+
+class NoSharedLatencyError(NotMeasuredError):
+    """Systems that do not meet at any of the latencies."""
 
 
 class ClaimTest(Settings):
@@ -179,7 +183,7 @@ def shared_curves(
     is_known = ~np.isnan(curves.observed)
     is_shared = is_known[0] & (is_known[1:].any(axis=0) if comparison.others else True)
     if not is_shared.any():
-        raise NotMeasuredError(_no_latency(comparison.pair, names, test))
+        raise NoSharedLatencyError(_no_latency(comparison.pair, names, test))
     _check_quality(evidence, comparison, test, curves)
     return curves.only(is_shared)
 
@@ -191,7 +195,7 @@ def _where_reached(systems: Sequence[System], latencies: Floats) -> Curves:
         np.stack([getattr(one, name) for one in found])
         for name in ("observed", "resampled", "of_sentences")
     )
-    is_reached = (~np.isnan(resampled)).mean(axis=1) >= _REACHED
+    is_reached = (~np.isnan(resampled)).mean(axis=1) >= REACHED
     return Curves(
         latencies,
         np.where(is_reached, observed, np.nan),

@@ -73,6 +73,11 @@ def test_latencies_can_be_chosen_and_those_out_of_reach_are_told(compare: Compar
     assert lines[5].endswith("Not compared at AL 7, which not both reach.")
 
 
+def test_a_latency_that_resamples_do_not_reach_is_told(compare: Compare) -> None:
+    with pytest.raises(SimtError, match=r"AL 7 is not reached by both in 95% of the resamples"):
+        compare("sm2/bi", "itst/uni", 7)
+
+
 def test_a_system_of_several_runs_is_one_curve(compare: Compare) -> None:
     rows = compare("sm2/bi", "waitk")[3:7]
     assert [row.split()[0] for row in rows] == ["1", "2", "3", "mean"]
