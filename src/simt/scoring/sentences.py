@@ -98,6 +98,7 @@ def read_sentences(path: Path) -> SentenceStatistics:
             {_knob(one["knob"]): one["statistics"] for one in values["points"]},
         )
         columns = [column for named in statistics.columns.values() for column in named.values()]
+        columns += [named[statistics.main_latency] for named in statistics.columns.values()]
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise SimtError(f"{path} has no statistics of sentences ({error!r}): {_REMEDY}") from None
     if any(len(column) != len(statistics.sentences) for column in columns):

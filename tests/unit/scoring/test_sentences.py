@@ -82,6 +82,9 @@ def test_comet_and_alignments_are_of_a_hundred() -> None:
         ("{}", "has no statistics of sentences"),
         ("[]", "has no statistics of sentences"),
         ("{", "sentences.json"),
+        ('{"sentences": [], "references": null, "groups": {}, "main_latency": {}, '
+         '"points": [{"knob": 0.5, "statistics": {"al_token": []}}]}',
+         "has no statistics of sentences"),
         ('{"sentences": [0, 1], "references": null, "groups": {}, "main_latency": "al_token", '
          '"points": [{"knob": 0.5, "statistics": {"al_token": [1.0]}}]}',
          "has not an entry for each sentence"),
