@@ -434,7 +434,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def _without_times(value: Any) -> Any:
-    """Values without what a clock or a memory gauge has measured."""
+    """Values without what a clock or a memory gauge has measured, and when a training resumed."""
     if isinstance(value, dict):
         return {k: _without_times(v) for k, v in value.items() if not _is_measured(k)}
     return [_without_times(v) for v in value] if isinstance(value, list) else value
@@ -445,6 +445,10 @@ def _is_measured(key: str) -> bool:
 
     So have the files that markers vouch for; they are compared themselves.
     """
-    return "_ca_" in key or key.endswith(
-        ("seconds", "tokens_per_s", "memory_mb", "elapsed", "elapsed_ms", "files", "made_from")
+    return (
+        "_ca_" in key
+        or key == "resumed_after_updates"
+        or key.endswith(
+            ("seconds", "tokens_per_s", "memory_mb", "elapsed", "elapsed_ms", "files", "made_from")
+        )
     )
