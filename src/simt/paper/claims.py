@@ -79,10 +79,9 @@ def explained(seeds: int, fewest: int) -> str:
     of_what = ""
     if fewest < SEEDS_OF_A_METHOD:
         trainings = "this training" if fewest == 1 else "these trainings"
-        those = "of each system" if fewest == seeds else "of systems with no more"
         of_what = (
-            f" With {counted(fewest, 'seed')}, a verdict is about {trainings} {those}, not about "
-            "the method: another seed may say otherwise."
+            f" Where a system has {counted(fewest, 'seed')}, a verdict is about {trainings}, not "
+            "about the method: another seed may say otherwise."
         )
     return (
         f"[ , ] is the interval that decides: of {RESAMPLES:,} resamples of {drawn}, 95 % have all "
