@@ -161,7 +161,10 @@ def executor_of(profile: str) -> str:
     from snakemake.cli import get_profile_dir  # type: ignore[import-untyped] # takes a second
 
     found = get_profile_dir(profile)
-    settings = yaml.safe_load(found[1].read_text(encoding="utf-8")) if found else None
+    try:
+        settings = yaml.safe_load(found[1].read_text(encoding="utf-8")) if found else None
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise SimtError(f"the profile {profile} is not YAML: correct {found[1].name}") from None
     executor = settings.get("executor", "") if isinstance(settings, dict) else ""
     return "" if executor == "local" else str(executor)
 

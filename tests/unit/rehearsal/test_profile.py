@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from simt.errors import SimtError
 from simt.rehearsal import executor_of
 
 PROFILES = Path(__file__).parents[3] / "workflow" / "profiles"
@@ -30,3 +31,9 @@ def test_profile_of_ones_own_is_found_by_its_name(
 def test_jobs_of_no_profile_run_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert not executor_of("nowhere")
+
+
+def test_profile_that_is_not_yaml_is_told(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("executor: [slurm\n")
+    with pytest.raises(SimtError, match=r"is not YAML: correct config\.yaml"):
+        executor_of(str(tmp_path))
