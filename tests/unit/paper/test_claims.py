@@ -219,6 +219,13 @@ def decode(params: Params, tmp_path: Path) -> Decode:
     return write
 
 
+def against(measurement: str, *others: str, **bounds: Any) -> ClaimTest:
+    """The BLEU of SM²-Bi against that of others."""
+    return ClaimTest(
+        measurement=measurement, score="bleu", systems=("sm2/bi",), against=others, **bounds
+    )
+
+
 def measure(params: Params, results: Path, test: ClaimTest) -> list[Estimate]:
     evidence = Evidence(params, "tiny", results)
     measurement = MEASUREMENTS[test.measurement]
@@ -234,10 +241,7 @@ def test_the_difference_at_each_latency_is_that_of_bleu(
 ) -> None:
     decode("sm2/bi", lambda index, lag: GOOD)
     decode("itst/uni", lambda index, lag: BAD)
-    test = ClaimTest(
-        measurement="at-each-latency", score="bleu", systems=("sm2/bi",), against=("itst/uni",),
-        between=(2, 4), above=0,
-    )  # fmt: skip
+    test = against("at-each-latency", "itst/uni", between=(2, 4), above=0)
     found = measure(params, tmp_path, test)
     assert [one.what.rpartition(" ")[2] for one in found] == ["2", "3", "4"]
     assert [one.observed for one in found] == pytest.approx([100 - BAD_BLEU] * 3)
@@ -250,10 +254,7 @@ def test_the_best_of_the_others_is_chosen_at_each_latency(
     decode("sm2/bi", lambda index, lag: BAD)
     decode("itst/uni", lambda index, lag: GOOD if lag > 3 else BAD)
     decode("multipath/uni", lambda index, lag: GOOD if lag < 2 else BAD)
-    test = ClaimTest(
-        measurement="against-the-best", score="bleu", systems=("sm2/bi",),
-        against=("itst/uni", "multipath/uni"), above=0,
-    )  # fmt: skip
+    test = against("against-the-best", "itst/uni", "multipath/uni", above=0)
     (found,) = measure(params, tmp_path, test)
     # At lags 1, 4 and 5 one of the others is right, at 2 and 3 none is.
     assert found.observed == pytest.approx(-3 * (100 - BAD_BLEU) / 5)
@@ -265,10 +266,7 @@ def test_only_those_that_reach_a_latency_are_called_the_best_of(
     for run in ("sm2/bi", "itst/uni"):
         decode(run, lambda index, lag: GOOD)
     write_point(tmp_path, params, "multipath/uni", [decoded(i, 1, GOOD, 1) for i in range(40)])
-    test = ClaimTest(
-        measurement="against-the-best", score="bleu", systems=("sm2/bi",),
-        against=("itst/uni", "multipath/uni"), between=(3, 5), above=0,
-    )  # fmt: skip
+    test = against("against-the-best", "itst/uni", "multipath/uni", between=(3, 5), above=0)
     (found,) = measure(params, tmp_path, test)
     assert found.what.endswith("SM²-Bi - ITST over AL 3 to 5 (not reached by m-wait-k)")
 
@@ -278,10 +276,7 @@ def test_a_baseline_that_the_study_does_not_run_hides_no_other(
 ) -> None:
     decode("sm2/bi", lambda index, lag: BAD)
     decode("itst/uni", lambda index, lag: GOOD)
-    test = ClaimTest(
-        measurement="at-each-latency", score="bleu", systems=("sm2/bi",),
-        against=("sm2/bi-w0.7", "itst/uni"), above=0,
-    )  # fmt: skip
+    test = against("at-each-latency", "sm2/bi-w0.7", "itst/uni", above=0)
     verdict = judge(claim_of(test), Evidence(params, "tiny", tmp_path))
     assert verdict.verdict == "does not hold"
     without = test.model_copy(update={"against": ("sm2/bi-w0.7",)})
@@ -331,10 +326,7 @@ def test_losses_on_long_sentences_are_compared_between_systems(
     """All sources are equally long, so that the first twenty are the short half."""
     decode("sm2/bi", lambda index, lag: GOOD if index < 20 else BAD)
     decode("itst/uni", lambda index, lag: GOOD)
-    test = ClaimTest(
-        measurement="long-minus-short", score="bleu", systems=("sm2/bi",), against=("itst/uni",),
-        above=-1,
-    )  # fmt: skip
+    test = against("long-minus-short", "itst/uni", above=-1)
     (found,) = measure(params, tmp_path, test)
     assert found.observed == pytest.approx(BAD_BLEU - 100)
 
@@ -352,10 +344,7 @@ def test_long_and_short_sentences_are_compared_at_the_same_latencies(
             for is_long in [index >= 20]
         ]  # fmt: skip
         write_point(tmp_path, params, run, instances)
-    test = ClaimTest(
-        measurement="long-minus-short", score="bleu", systems=("sm2/bi",), against=("itst/uni",),
-        above=-1,
-    )  # fmt: skip
+    test = against("long-minus-short", "itst/uni", above=-1)
     (found,) = measure(params, tmp_path, test)
     assert found.what.endswith("long - short over AL 3 to 4")
     assert found.observed == pytest.approx(0)
@@ -366,10 +355,7 @@ def test_curves_that_never_meet_are_not_compared(
 ) -> None:
     decode("sm2/bi", lambda index, lag: GOOD)
     decode("itst/uni", lambda index, lag: GOOD)
-    test = ClaimTest(
-        measurement="over-latencies", score="bleu", systems=("sm2/bi",), against=("itst/uni",),
-        between=(7, 9), above=0,
-    )  # fmt: skip
+    test = against("over-latencies", "itst/uni", between=(7, 9), above=0)
     with pytest.raises(NotMeasuredError, match="SM²-Bi and ITST share no whole AL from 7 to 9"):
         measure(params, tmp_path, test)
 
