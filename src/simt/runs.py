@@ -249,6 +249,10 @@ def _is_drawn(run: Run, drawing: Drawing) -> bool:
     return variants == "all" or run.variant in variants
 
 
+def _is_about(run: Run, drawing: Drawing) -> bool:
+    return run.variant in drawing.about.get(run.method, ())
+
+
 def study_points(params: Params, study: Study) -> list[Point]:
     """Every decoding that some figure or table of the study needs, or the policy viewer."""
     paper = params.paper
@@ -290,8 +294,11 @@ def study_drawings(params: Params, study: Study, kind: Kind) -> dict[str, Drawin
 
 
 def why_left_out(params: Params, study: Study, drawing: Drawing) -> str:
-    """Why a figure or table would be empty, or a second time the same; "" if it is drawn."""
+    """Why a figure or table would be empty, or have nothing to compare; "" if it is drawn."""
     if points := shown_points(params, study, drawing):
+        if drawing.about and not any(_is_about(point.run, drawing) for point in points):
+            runs = (f"{one}/{each}" for one, listed in drawing.about.items() for each in listed)
+            return f"the study has no {' or '.join(runs)} to compare"
         return _why_no_curve(params, drawing, points)
     if drawing.only:
         return f"the study has none of the pairs {', '.join(drawing.only)}"

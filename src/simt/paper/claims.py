@@ -2,8 +2,9 @@
 
 A claim has tests, a test gives numbers. A number supports the claim if its interval lies in the
 expected range, and contradicts it if the interval lies outside. The claim holds if every number
-supports it, and does not hold if one contradicts it. The intervals are of all numbers of a claim
-together: with fifty intervals of 95 % each, some would lie outside by chance.
+supports it, and does not hold if one contradicts it; without any number it was not tested. The
+intervals are of all numbers of a claim together: with fifty intervals of 95 % each, some would lie
+outside by chance.
 """
 
 from collections.abc import Sequence
@@ -87,7 +88,7 @@ def explained(seeds: int, fewest: int) -> str:
         f"[ , ] is the interval that decides: of {RESAMPLES:,} resamples of {drawn}, 95 % have all "
         "numbers of a claim within their intervals at once. A claim holds if every interval lies "
         "in the expected range; it does not hold if one lies wholly outside; otherwise there are "
-        "not enough data to tell. The number shown is the one that supports the claim least. What "
+        "not enough data to tell. Without any number it was not tested. The number shown is the one that supports the claim least. What "
         "would decide an undecided claim is computed for the number as it was found, to be seen "
         f"in {100 * POWER:.0f} % of repetitions.{of_what}"
     )
@@ -164,11 +165,13 @@ def verdict_of(claim: Claim, measured: Measured, how: str, seeds: int) -> Verdic
 
 def _outcome(results: Sequence[Result], lacking: Sequence[str]) -> tuple[Outcome, str]:
     """The verdict by all numbers, and why."""
+    if not results:
+        return "not tested", "; ".join(_shortened(lacking))
     supports = [result.supports for result in results]
     of_all = f"of {len(results)} intervals"
     if contradicting := supports.count("no"):
         return "does not hold", f"{contradicting} {of_all} wholly outside the expected range"
-    if results and not lacking and "undecided" not in supports:
+    if not lacking and "undecided" not in supports:
         return "holds", f"{len(results)} {of_all} within the expected range"
     partly = f"{supports.count('undecided')} {of_all} partly outside the expected range"
     reasons = [partly] if "undecided" in supports else []

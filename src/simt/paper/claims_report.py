@@ -18,7 +18,7 @@ The first of the ``results`` is the one that decides: the one that supports the 
 decide (see ``simt.paper.power``).
 ``low`` and ``high`` are the ends of the interval that decides: ``intervals`` says what it is.
 ``paper`` is the number that the paper itself prints for the same thing. Without any result, the
-verdict is always "not enough data".
+verdict is "not tested".
 """
 
 from collections import Counter
@@ -26,12 +26,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from textwrap import fill
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from simt.atomic import atomic_file, write_json
 from simt.scoring.significance import SEEDS_OF_A_METHOD
 
-Outcome = Literal["holds", "does not hold", "not enough data"]
+Outcome = Literal["holds", "does not hold", "not enough data", "not tested"]
+OUTCOMES: Sequence[Outcome] = get_args(Outcome)  # in the order of reports
 Support = Literal["yes", "no", "undecided"]
 _WIDTH = 100  # of text for a terminal
 
@@ -65,7 +66,7 @@ class Verdict:
     results: tuple[Result, ...] = ()
 
     def __post_init__(self) -> None:
-        assert self.results or self.verdict == "not enough data", self.claim
+        assert bool(self.results) == (self.verdict != "not tested"), self.claim
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def result_text(result: Result) -> str:
 
 def wording(outcome: Outcome, seeds: int) -> str:
     """A verdict in words: one or two trainings say nothing about a method."""
-    if outcome == "not enough data" or seeds >= SEEDS_OF_A_METHOD:
+    if outcome in ("not enough data", "not tested") or seeds >= SEEDS_OF_A_METHOD:
         return outcome
     return f"{outcome} in {'this training' if seeds == 1 else 'these two trainings'}"
 
@@ -160,9 +161,8 @@ def counted(number: int, noun: str) -> str:
 def headline(report: ClaimsReport) -> str:
     """How many claims hold, and how many do not; a verdict about trainings is counted as such."""
     counts = Counter((one.verdict, one.wording) for one in report.claims)
-    order: Sequence[Outcome] = ("holds", "does not hold", "not enough data")
     said = []
-    for outcome in order:
+    for outcome in OUTCOMES:
         of_outcome = {words: number for (one, words), number in counts.items() if one == outcome}
         of_outcome = of_outcome or {wording(outcome, report.seeds): 0}
         said += [f"{words} {number}" for words, number in of_outcome.items()]

@@ -64,18 +64,24 @@ def prohibition(data: FigureData) -> FigureSpec:
 
 
 def offline_models(data: FigureData) -> FigureSpec:
-    """Figure 7: SM² from an offline model (a) among other systems, (b) by size."""
+    """Figure 7: SM² from an offline model (a) among other systems, (b) by size if it has several."""
     panels = []
     for pair in data.pairs:
         systems = data.systems(pair)
         alike = [one for one in systems if _recipe(data, one).size == "base"]
         tuned = [one for one in systems if _is_of_sizes(data, pair, one)]
-        for letter, some in (("(a) ", alike), ("(b) ", tuned)):
-            simultaneous = [shown(one) for one in some if one.method != "offline"]
-            offline = [one for one in some if one.method == "offline"]
-            panel = _panel(data, pair, simultaneous, BLEU, letter, offline)
-            panels.append(replace(panel, has_named_levels=True))
+        panels.append(_beside_offline(data, pair, alike, "(a) "))
+        if len({_recipe(data, one).size for one in tuned if one.method != "offline"}) > 1:
+            panels.append(_beside_offline(data, pair, tuned, "(b) "))
     return FigureSpec(tuple(panels))
+
+
+def _beside_offline(data: FigureData, pair: str, systems: Sequence[System], letter: str) -> Panel:
+    """The curves of simultaneous systems, and the named levels of offline ones."""
+    simultaneous = [shown(one) for one in systems if one.method != "offline"]
+    offline = [one for one in systems if one.method == "offline"]
+    panel = _panel(data, pair, simultaneous, BLEU, letter, offline)
+    return replace(panel, has_named_levels=True)
 
 
 def ablations(data: FigureData) -> FigureSpec:

@@ -12,6 +12,7 @@ from typing import Any
 from simt.atomic import atomic_file, atomic_folder, write_json
 from simt.check import check_stage
 from simt.errors import SimtError
+from simt.paper.claims_report import OUTCOMES
 from simt.paper.main_result import MAIN_FIGURE, main_results
 from simt.paper.report.files import Files
 from simt.paper.report.runs import FinishedRun, read_runs, what_made_them
@@ -25,7 +26,6 @@ PROVENANCE_FILE = "provenance.json"  # also tells that a folder may be replaced
 _DRAWN_AS: Mapping[Kind, str] = {"figures": "png", "tables": "md"}
 _COPIED = ("claims.md", "claims.json", "curves.csv")
 _MAIN_PICTURE = f"figures/{MAIN_FIGURE}.png"
-_VERDICTS = ("holds", "does not hold", "not enough data")
 
 
 def publish(params: Params, study_name: str, to: Path) -> None:
@@ -112,7 +112,7 @@ def _page(
 def _claims(report: Mapping[str, Any]) -> Iterator[str]:
     """The claims by verdict, in the words of the report."""
     by_wording: dict[str, list[str]] = {}
-    for one in sorted(report["claims"], key=lambda one: _VERDICTS.index(one["verdict"])):
+    for one in sorted(report["claims"], key=lambda one: OUTCOMES.index(one["verdict"])):
         line = f"- {one['sentence']} ({one['where']})"
         by_wording.setdefault(one["wording"], []).append(line)
     for wording, lines in by_wording.items():

@@ -261,6 +261,8 @@ class Checker:
             for method, variants in drawing.runs.items():
                 listed = () if variants == "all" else variants
                 self._check_variants(f"{place}.runs.{method}", method, listed)
+            for method, listed in drawing.about.items():
+                self._check_variants(f"{place}.about.{method}", method, listed)
             for table in drawing.also:
                 self.problems.check_name(f"{place}.also", table, "table", tables)
             for pair in drawing.only:

@@ -127,12 +127,16 @@ class Method(Settings):
 
 
 class Drawing(Settings):
-    """A figure or table: its title, and the runs it shows of those the study has."""
+    """A figure or table: its title, and the runs it shows of those the study has.
+
+    Without any of the runs that it is ``about`` there is nothing to compare: it is left out.
+    """
 
     title: str
     pairs: Role
     split: EvaluationSplit
     runs: dict[str, Variants]
+    about: dict[str, tuple[str, ...]] = Field(default={}, exclude_if=lambda runs: not runs)
     shows_comet: bool = False  # only then are its points scored by COMET, which takes longest
     also: tuple[Name, ...] = ()  # tables whose numbers it repeats
     only: tuple[Name, ...] = ()  # pairs that it can show; () is any

@@ -71,7 +71,7 @@ def test_what_was_not_measured_keeps_a_claim_from_holding() -> None:
 
 
 def test_no_number_is_never_a_verdict() -> None:
-    assert judged(expects(above=0)) == "not enough data"
+    assert judged(expects(above=0)) == "not tested"
 
 
 def shuffled(estimate: Estimate, seed: int) -> Estimate:
@@ -281,7 +281,7 @@ def test_a_baseline_that_the_study_does_not_run_hides_no_other(
     assert verdict.verdict == "does not hold"
     without = test.model_copy(update={"against": ("sm2/bi-w0.7",)})
     verdict = judge(claim_of(without), Evidence(params, "tiny", tmp_path))
-    assert verdict.verdict == "not enough data"
+    assert verdict.verdict == "not tested"
     assert verdict.reason == "study tiny runs no SM²-Bi with λ = 0.7 on tiny-deen"
 
 
@@ -367,21 +367,21 @@ def test_systems_that_do_not_translate_are_not_called_alike(
     decode("sm2/bi-ft", lambda index, lag: "z z z z z z z z z z")
     (claim,) = (one for one in load_claims() if one.claim == "fine-tuning-close")
     verdict = judge(claim, Evidence(params, "tiny", tmp_path))
-    assert verdict.verdict == "not enough data"
+    assert verdict.verdict == "not tested"
     assert verdict.reason == "SM²-FT and SM²-Bi have less than 5 BLEU on tiny-deen"
 
 
 def test_a_run_that_was_not_decoded_is_named(params: Params, tmp_path: Path) -> None:
     (claim,) = (one for one in load_claims() if one.claim == "fine-tuning-close")
     verdict = judge(claim, Evidence(params, "tiny", tmp_path))
-    assert verdict.verdict == "not enough data"
+    assert verdict.verdict == "not tested"
     assert verdict.reason == "tiny-deen/sm2/bi-ft/seed1 was not scored on test"
 
 
 def test_a_claim_that_cannot_be_tested_says_why(params: Params, tmp_path: Path) -> None:
     claim = claim_of().model_copy(update={"untested": "nobody kept the numbers"})
     verdict = judge(claim, Evidence(params, "tiny", tmp_path))
-    assert (verdict.verdict, verdict.reason) == ("not enough data", "nobody kept the numbers")
+    assert (verdict.verdict, verdict.reason) == ("not tested", "nobody kept the numbers")
 
 
 def test_a_level_is_the_same_at_every_latency() -> None:
@@ -424,7 +424,8 @@ def test_the_report_prints_claim_verdict_interval_and_the_papers_number() -> Non
     """Of 0, 1, …, 2000 the middle 95 % are 50 to 1950."""
     test = expects(above=0).model_copy(update={"paper": 8.0})
     text = as_text(report_of((test, number(0, 2000, "SM²-Bi - wait-k"))))
-    assert "holds in this training 1, does not hold in this training 0, not enough data 0" in text
+    head = "holds in this training 1, does not hold in this training 0, not enough data 0, not tested 0"
+    assert head in text
     assert "[ , ] is the interval that decides: of 2,000 resamples of the sentences, 95 %" in text
     assert text.endswith(
         """
@@ -452,7 +453,7 @@ def test_the_report_is_written_for_programs_and_for_people(tmp_path: Path) -> No
 def test_without_points_nothing_is_decided(params: Params, tmp_path: Path) -> None:
     report = judge_claims(params, "tiny", tmp_path)
     assert len(report.claims) == len(load_claims())
-    assert {one.verdict for one in report.claims} == {"not enough data"}
+    assert {one.verdict for one in report.claims} == {"not tested"}
     assert all(one.reason for one in report.claims)
 
 
