@@ -42,6 +42,19 @@ def test_plan_says_what_is_left_out_and_why(
     assert "  tab06-numbers                  the study has no second main pair\n" in left_out
 
 
+def test_plan_leaves_out_drawings_with_nothing_to_compare(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    main(["plan", "--study", "tatoeba", "--params", str(ROOT / "params.yaml")])
+    drawn, left_out = capsys.readouterr().out.split("left out, and why\n")
+    reason = "the study has no sm2/bi-no-omt or sm2/bi-no-pi to compare"
+    assert f"  fig08-ablations                {reason}\n" in left_out
+    for name in ("fig06-prohibition", "fig07-offline-models", "fig09-lambda", "tab02-sizes"):
+        assert name not in drawn
+    assert "fig03-bleu-al" in drawn
+
+
 def test_plan_of_an_unknown_study_is_a_message_not_a_traceback(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -64,7 +64,7 @@ def prohibition(data: FigureData) -> FigureSpec:
 
 
 def offline_models(data: FigureData) -> FigureSpec:
-    """Figure 7: SM² from an offline model (a) among other systems, (b) by size if it has several."""
+    """Figure 7: SM² from an offline model (a) among other systems, (b) by size."""
     panels = []
     for pair in data.pairs:
         systems = data.systems(pair)

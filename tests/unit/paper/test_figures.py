@@ -10,7 +10,7 @@ import pytest
 
 from simt.paper import FIGURES, TABLES
 from simt.paper.captions import figure_caption
-from simt.paper.figure_data import FigureData
+from simt.paper.figure_data import FigureData, gather
 from simt.paper.notes import panel_notes
 from simt.paper.panels import Curve, Panel
 from simt.paper.rows import COMET_OF_THE_PAPER
@@ -212,6 +212,16 @@ def test_offline_models_are_compared_among_systems_and_by_size(data: Make) -> No
     assert not any("(small)" in curve.name for curve in among.curves)
     sizes = {"SM²-FT (small)", "SM²-FT", "SM²-FT (big)"}
     assert {curve.name for curve in by_size.curves} == sizes
+
+
+def test_one_size_of_model_is_not_compared_by_size(params: Params, results: Path) -> None:
+    tiny = params.studies["tiny"]
+    runs = {"offline": ("bi",), "sm2": ("bi", "bi-ft")}
+    small = tiny.model_copy(update={"runs": {"tiny-deen": runs}})
+    drawing = params.paper.figures["fig07-offline-models"]
+    given = gather(replace(params, studies={"tiny": small}), "tiny", drawing, results, False)
+    (among,) = panels_of("fig07-offline-models", given)
+    assert [curve.name for curve in among.curves] == ["SM²-Bi", "SM²-FT"]
 
 
 def test_ablations_have_their_names(data: Make) -> None:
