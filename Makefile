@@ -7,8 +7,8 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 JOEYNMT := .venv-joeynmt
 SIMULEVAL := .simuleval/.installed
+OF_STUDY = $(if $(STUDY),--study $(STUDY))
 WORKERS ?= 2
-PORT ?= 5000
 N ?= 2000
 SEED ?= 0
 MUTANTS ?= 60
@@ -17,8 +17,9 @@ MUTANTS ?= 60
 
 help:
 	@echo "make demo       run the toy study, from the corpus to the last figure"
-	@echo "make live       a page on which trained systems translate while you type; PORT=5000"
-	@echo "make ui         show the runs of the study in MLflow, in a browser"
+	@echo "make live       a page on which trained systems translate while you type; PORT=8000"
+	@echo "make ui         show the runs of the study in MLflow, in a browser; PORT=5000"
+	@echo "                both are about the study of params.yaml, or of STUDY=multi30k"
 	@echo "make test       run all tests; make test-fast: those under two minutes in total; make test-slow: the others;"
 	@echo "                make test-failed: those that failed the last time, one by one"
 	@echo "make fuzz       run commands on N=2000 corrupted inputs, starting at SEED=0; failures are kept in fuzz/"
@@ -39,13 +40,15 @@ demo: $(INSTALLED)
 	@echo "To use simt, snakemake and dvc yourself, run this in your shell first:"
 	@echo "  source $(BIN)/activate && export SNAKEMAKE_PROFILE=workflow/profiles/local"
 
+live: PORT ?= 8000
 live: $(INSTALLED)
-	$(BIN)/simt serve --port $(PORT)
+	$(BIN)/simt serve $(OF_STUDY) --port $(PORT)
 
+ui: PORT ?= 5000
 ui: export MLFLOW_DISABLE_TELEMETRY = true
 ui: export MLFLOW_SERVER_ENABLE_JOB_EXECUTION = false
 ui: $(INSTALLED)
-	$(BIN)/simt track --pages http://127.0.0.1:$(PORT)
+	$(BIN)/simt track $(OF_STUDY) --pages http://127.0.0.1:$(PORT)
 	@echo "Open that address in a browser; Ctrl-C ends the server."
 	$(BIN)/mlflow server --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port $(PORT) --workers 1
 

@@ -44,7 +44,7 @@ def describe_cost(
         _run_lines(cost),
         [*_outcome_lines(cost), *_measured_lines(cost)],
         [*_schedule_lines(cost, workload, hardware), *record_lines(workload, timings)],
-        _first_lines(workload),
+        _first_lines(workload, cost.study),
         _disk_lines(params, cost, workload),
         _memory_lines(params, cost, hardware),
         _assumed_lines(cost, workload, hardware.machine.gpus),
@@ -238,7 +238,7 @@ def record_lines(workload: Workload, timings: Mapping[str, Timing]) -> Iterator[
             yield f"    {stage:<8} {hours:>9} {actual:>9}  {count(len(jobs), 'job')}"
 
 
-def _first_lines(workload: Workload) -> Iterator[str]:
+def _first_lines(workload: Workload, study_name: str) -> Iterator[str]:
     """The first jobs of what is left, and how to have Snakemake take them first."""
     left = workload.left
     placed = left.schedule.placed
@@ -255,7 +255,8 @@ def _first_lines(workload: Workload) -> Iterator[str]:
     trainings = [job.name for job in left.critical_path if job.name.startswith("train/")]
     if trainings:
         run = Run.parse(trainings[-1].removeprefix("train/"))
-        yield f"  snakemake --prioritize {run.folder}/model.pt"
+        first = f"--prioritize {run.folder}/model.pt"
+        yield f"  snakemake --config study={study_name} {first}"
 
 
 # --- disk, memory and GPUs --------------------------------------------------------------------

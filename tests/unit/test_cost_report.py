@@ -71,8 +71,9 @@ def test_gpus_of_a_kind_give_a_schedule_that_names_what_it_does_not_know(params:
     assert the_line(lines, "wall time").startswith("  wall time      at least ")
     assert the_line(lines, "fetch 4, prepare 4, bpe 4, decode 104, score 104")
     # HMT with eight states on the largest corpus; nothing starts from it.
-    assert the_line(lines, "snakemake --prioritize") == (
-        "  snakemake --prioritize results/runs/wmt15-deen/hmt/l9-k8/seed1/model.pt"
+    assert the_line(lines, "snakemake --config study=paper") == (
+        "  snakemake --config study=paper "
+        "--prioritize results/runs/wmt15-deen/hmt/l9-k8/seed1/model.pt"
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from simt.cli.arguments import STUDY, count, folder, port, threads
 from simt.cli.command import Group, option
+from simt.errors import SimtError
 
 if TYPE_CHECKING:
     from simt.translators import Chosen, System
@@ -93,8 +94,7 @@ def serve(options: argparse.Namespace) -> None:
     take_devices(options.threads)
     chosen = _chosen(options, None) or main_systems(_study_systems(options)[0])
     if not chosen:
-        print(describe_systems(*_study_systems(options)))
-        return
+        raise SimtError(describe_systems(*_study_systems(options)))
     serve_page(open_systems(chosen), options.host, options.port)
 
 

@@ -50,7 +50,7 @@ def publish(params: Params, study_name: str, to: Path) -> None:
             (folder / name).parent.mkdir(exist_ok=True)
             shutil.copyfile(files.paper / name, folder / name)
         with atomic_file(folder / "README.md") as stream:
-            stream.write(_page(params, files, drawings, made_by))
+            stream.write(_page(params, files, drawings, made_by, to))
         settings = Steps(params, study_name).report().settings
         write_json(folder / "settings.json", settings.model_dump(mode="json"))
         write_json(folder / PROVENANCE_FILE, made_by)
@@ -85,8 +85,9 @@ def _provenance(params: Params, study_name: str, runs: Sequence[FinishedRun]) ->
 
 
 def _page(
-    params: Params, files: Files, drawings: Mapping[str, str], made_by: Mapping[str, Any]
+    params: Params, files: Files, drawings: Mapping[str, str], made_by: Mapping[str, Any], to: Path
 ) -> str:
+    place = to.name if to.is_absolute() else to.as_posix()  # no paths of this machine
     parts = [
         f"# Study {files.study}",
         *main_results(params, files.study, RESULTS),
@@ -104,7 +105,7 @@ def _page(
         "\n".join(f"- {line}" for line in _facts(made_by)),
         f"[settings.json](settings.json) has all settings. To make it again:\n\n"
         f"```sh\nsnakemake --config study={files.study}\n"
-        f"simt publish --study {files.study} --to docs/results/{files.study}\n```",
+        f"simt publish --study {files.study} --to {place}\n```",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

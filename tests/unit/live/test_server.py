@@ -429,10 +429,10 @@ def test_exported_folder_is_served_under_its_last_name(
         assert "secret" not in page
 
 
-def test_study_without_runs_lists_what_there_is(
+def test_study_without_runs_has_nothing_to_serve(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "params.yaml").write_bytes(Path("params.yaml").read_bytes())
     monkeypatch.chdir(tmp_path)
-    assert main(["serve", "--study", "tiny"]) == 0
-    assert "has no finished run" in capsys.readouterr().out
+    assert main(["serve", "--study", "tiny"]) == 1
+    assert "simt: Study tiny has no finished run" in capsys.readouterr().err
