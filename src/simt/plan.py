@@ -9,7 +9,7 @@ from simt.params import Drawing, Knob, Params
 from simt.products import SETTINGS_FILE
 from simt.runs import Kind, Point, Run, drawing_points, point_settings, why_left_out
 from simt.steps import Step, Steps
-from simt.user_files import missing_by_pair, unfetched_pairs
+from simt.user_files import changed_since_copied, missing_by_pair, unfetched_pairs
 from simt.wording import count
 
 
@@ -34,6 +34,7 @@ def describe_study(params: Params, study_name: str, corpora: Path | None = None)
         *_section("tables", _drawing_lines(params, study_name, "tables", steps, look)),
         *_section("left out, and why", _left_out_lines(params, study_name)),
         *_section("stale or damaged, and why", _stale_lines(steps.all(), look)),
+        *_section("your own text", changed_since_copied(params, study_name, corpora)),
         *_section("for you to provide", _missing_lines(params, study_name, corpora)),
     ]
     return "\n".join(lines)

@@ -55,13 +55,50 @@ def before_the_first_download(
     return "\n".join(lines)
 
 
-def _missing_of_pair(params: Params, pair: str, corpora: Path | None) -> list[str]:
+def changed_since_copied(params: Params, study_name: str, corpora: Path | None) -> list[str]:
+    """A line for each pair with files of the user's that are newer than their copies."""
+    if corpora is None:
+        return []
+    found = {
+        pair: _newer_of_pair(params, pair, corpora) for pair in params.studies[study_name].runs
+    }
+    return [
+        f"{pair}: {', '.join(files)} changed after being copied; to read the new text: "
+        f"rm -r {corpus_folder(pair)}"
+        for pair, files in found.items()
+        if files
+    ]
+
+
+def _newer_of_pair(params: Params, pair: str, corpora: Path) -> list[str]:
+    settings, raw = _fetch_settings(params, pair), corpus_folder(pair, "fetch")
+    newer = []
+    for name, entry in (settings.licensed | settings.local).items():
+        for inside in _wanted(settings, name):
+            copy, source = raw / name / inside, plain_or_gz(corpora / entry.folder / inside)
+            if source is None or not copy.is_file():
+                continue
+            if source.stat().st_mtime > copy.stat().st_mtime:
+                newer.append(f"{entry.folder}/{inside}")
+    return newer
+
+
+def _fetch_settings(params: Params, pair: str) -> FetchSettings:
     settings = corpus_settings(params, pair, "fetch")
     assert isinstance(settings, FetchSettings)
-    raw = corpus_folder(pair, "fetch")
+    return settings
+
+
+def _wanted(settings: FetchSettings, name: str) -> list[str]:
+    """The files that the splits read of an entry, as paths inside it."""
+    return [file.partition("/")[2] for file in settings.files if file.startswith(f"{name}/")]
+
+
+def _missing_of_pair(params: Params, pair: str, corpora: Path | None) -> list[str]:
+    settings, raw = _fetch_settings(params, pair), corpus_folder(pair, "fetch")
     messages = []
     for name, entry in (settings.licensed | settings.local).items():
-        wanted = [file.partition("/")[2] for file in settings.files if file.startswith(f"{name}/")]
+        wanted = _wanted(settings, name)
         if all((raw / name / inside).is_file() for inside in wanted):
             continue  # copied by an earlier call
         if message := what_is_missing(entry, wanted, corpora):

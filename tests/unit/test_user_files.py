@@ -1,5 +1,6 @@
 """What only the user can provide is told for all pairs of a study at once."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,12 @@ import pytest
 from simt.atomic import write_json
 from simt.params import Params, load_params
 from simt.plan import describe_study
-from simt.user_files import before_the_first_download, missing_by_pair, unfetched_pairs
+from simt.user_files import (
+    before_the_first_download,
+    changed_since_copied,
+    missing_by_pair,
+    unfetched_pairs,
+)
 
 FILE = Path(__file__).parents[2] / "params.yaml"
 
@@ -59,3 +65,21 @@ def test_plan_lists_what_is_missing(params: Params) -> None:
     assert "for you to provide\n  nist-zhen, ldc: 2.1M Chinese-English" in told
     assert "  wmt15-deen, rwth: RWTH German-English" in told
     assert "for you to provide" not in describe_study(params, "tiny")
+
+
+def test_own_text_that_is_newer_than_its_copy_is_told(params: Params, tmp_path: Path) -> None:
+    files = ("de", "en", "alignmentDeEn.talp")
+    own, copies = tmp_path / "own/rwth/DeEn", Path("results/corpora/wmt15-deen/raw/rwth/DeEn")
+    provide(own, *files)
+    assert changed_since_copied(params, "paper", tmp_path / "own") == [], "nothing is copied yet"
+    provide(copies, *files)
+    assert changed_since_copied(params, "paper", tmp_path / "own") == []
+    later = (copies / "en").stat().st_mtime + 1
+    os.utime(own / "en", (later, later))
+    told = changed_since_copied(params, "paper", tmp_path / "own")
+    assert told == [
+        "wmt15-deen: rwth/DeEn/en changed after being copied; to read the new text: "
+        "rm -r results/corpora/wmt15-deen"
+    ]
+    assert told[0] in describe_study(params, "paper", tmp_path / "own")
+    assert changed_since_copied(params, "paper", None) == []

@@ -36,6 +36,7 @@ from simt.runs import (
 from simt.steps import Steps, of_params, of_wildcards, outputs_of
 from simt.user_files import (
     before_the_first_download,
+    changed_since_copied,
     corpora_folder,
     missing_by_pair,
     unfetched_pairs,
@@ -55,6 +56,8 @@ try:
         all_steps = STEPS.all()
         refuse_damage(all_steps)
         if changed := unseen_changes(all_steps):
+            logger.warning(changed)
+        for changed in changed_since_copied(PARAMS, PARAMS.study, corpora_folder()):
             logger.warning(changed)
         if future := end_future(all_steps, time.time()):
             logger.warning(
