@@ -2,6 +2,9 @@
 
     simuleval --agent-class simt.agent.SimtAgent --model exported/sm2-bi --knob 0.5 \\
         --source test.de --target test.en
+
+For a Chinese target, add ``--eval-latency-unit char --sacrebleu-tokenizer zh``: docs/methods.md,
+"Latency metrics: definitions".
 """
 
 from argparse import ArgumentParser, Namespace

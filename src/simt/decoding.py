@@ -14,7 +14,7 @@ from simt.corpus.bpe import SubwordNmt, open_subwords, open_vocabularies
 from simt.corpus.example_selection import aligned_sentences, choose_sentences
 from simt.corpus.ids import SIDES, EncodedSplit
 from simt.corpus.subwords import Subwords
-from simt.corpus.text import Tokeniser, target_tokeniser
+from simt.corpus.text import Tokeniser, source_tokeniser, target_tokeniser
 from simt.errors import SimtError
 from simt.instances import (
     EOS_TOKEN,
@@ -91,7 +91,7 @@ def decode_point(settings: PointSettings, run: Path, corpus: Path, to: Path) -> 
 class SplitText:
     """The text of a split beside its ids: what instances are made of."""
 
-    is_gold: bool  # words are those of a gold alignment, not what stands between blanks
+    is_gold: bool  # words are those of a gold alignment
     sources: list[str]
     references: list[list[str]]
     tokenised_sources: list[str]
@@ -115,7 +115,7 @@ class SplitText:
         prepared = prepare_settings(corpus)
         tokeniser = target_tokeniser(prepared.text, prepared.target)
         source_subwords, target_subwords = open_subwords(bpe)
-        has_no_blanks = prepared.text.source_tokeniser == "jieba"
+        source_has_blanks = source_tokeniser(prepared.text, prepared.source).has_blanks
         return cls(
             is_gold=is_gold,
             sources=sources,
@@ -130,8 +130,8 @@ class SplitText:
             target_subwords=target_subwords,
             tokeniser=tokeniser,
             words=WordsOf(
-                source="tokens" if is_gold or has_no_blanks else "blanks",
-                target="tokens" if is_gold else "blanks",
+                source="blanks" if source_has_blanks and not is_gold else "tokens",
+                target="blanks" if tokeniser.has_blanks and not is_gold else "tokens",
             ),
         )
 

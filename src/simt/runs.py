@@ -14,6 +14,7 @@ from simt.problems import did_you_mean, no_such
 from simt.settings import (
     METHOD_SETTINGS,
     TOY_ESTIMATOR,
+    BleuTokeniser,
     EvaluationSplit,
     PointSettings,
     RunSettings,
@@ -38,6 +39,12 @@ COMPARISON = "fig03-bleu-al"  # the figure that shows every system to compare
 CorpusStep = Literal["fetch", "prepare", "bpe"]
 Kind = Literal["figures", "tables"]
 _SPLITS: dict[str, EvaluationSplit] = {split: split for split in get_args(EvaluationSplit)}
+# What sacreBLEU itself chooses for a target language; 13a for all others.
+_BLEU_TOKENISERS: dict[str, BleuTokeniser] = {
+    **dict.fromkeys(("zh", "zho", "cmn"), "zh"),
+    **dict.fromkeys(("ja", "jpn"), "ja-mecab"),
+    **dict.fromkeys(("ko", "kor"), "ko-mecab"),
+}
 CORPUS_FOLDERS: dict[CorpusStep, str] = {"fetch": "raw", "prepare": "text", "bpe": "bpe"}
 
 
@@ -172,14 +179,20 @@ def point_settings(params: Params, point: Point) -> PointSettings:
 
 
 def scoring_settings(params: Params, point: Point) -> ScoringSettings:
-    """How a point is scored: by COMET if a figure or table of any study shows that."""
+    """How a point is scored: BLEU by the target language, COMET if a drawing of any study shows it.
+
+    A tokeniser other than 13a that params.yaml names is taken for every language.
+    """
     paper = params.paper
     is_shown = any(
         drawing.shows_comet and drawing.split == point.split and _is_drawn(point.run, drawing)
         for drawing in (*paper.figures.values(), *paper.tables.values())
     )
     models = params.comet_models(point.run.pair) if is_shown else ()
-    return params.scoring.model_copy(update={"comet": models})
+    tokeniser = params.scoring.bleu_tokeniser
+    if tokeniser == "13a":
+        tokeniser = _BLEU_TOKENISERS.get(params.pairs[point.run.pair].target, tokeniser)
+    return params.scoring.model_copy(update={"comet": models, "bleu_tokeniser": tokeniser})
 
 
 def has_estimator(params: Params, pair: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from simt.corpus.growing import Delay, SourceText, TargetText, Written
+from simt.corpus.growing import Delay, SourceText, TargetText, Written, text_of
 from simt.corpus.subwords import Subwords
 from simt.corpus.text import Tokeniser
 from simt.methods import Knob, Method, Model
@@ -122,4 +122,4 @@ class Session:
     @property
     def text(self) -> str:
         """What has been said."""
-        return " ".join(word.text for word in self.target.words)
+        return text_of(self.target.words)

@@ -8,6 +8,7 @@ import sys
 import termios
 import time
 import tty
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -267,7 +268,7 @@ class PlainFace:
 
     def show(self, place: int, done: Act | Written) -> None:
         if isinstance(done, Written):
-            blank = " " if self._has_begun else ""
+            blank = " " if self._has_begun and done.blank_before else ""
             print(f"{blank}{done.text}", end="", file=self._to, flush=True)
             self._has_begun = True
 
@@ -320,8 +321,9 @@ class TableFace:
         usual = "   " if self._is_alone else " "
         columns = [_filled(cell, self._width, between or usual) for cell in cells]
         for place, lines in enumerate(zip_longest(*columns, fillvalue="")):
-            padded = [f"{line:<{self._width}}" for line in lines]
-            row = f"{'' if place else heard:<{_SOURCE_COLUMN}} {' '.join(padded)}".rstrip()
+            padded = [_padded(line, self._width) for line in lines]
+            first = _padded("" if place else heard, _SOURCE_COLUMN)
+            row = f"{first} {' '.join(padded)}".rstrip()
             print(row, file=self._to, flush=True)
 
 
@@ -330,11 +332,20 @@ def _filled(items: Sequence[str], width: int, between: str) -> list[str]:
     lines = [""]
     for item in items:
         longer = f"{lines[-1]}{between}{item}" if lines[-1] else item
-        if lines[-1] and len(longer) > width:
+        if lines[-1] and _columns(longer) > width:
             lines.append(item)
         else:
             lines[-1] = longer
     return lines
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * max(0, width - _columns(text))
+
+
+def _columns(text: str) -> int:
+    """The columns of a terminal that the text takes: a Chinese character takes two."""
+    return len(text) + sum(unicodedata.east_asian_width(one) in "WF" for one in text)
 
 
 def _degree(value: float | None) -> str:
@@ -349,7 +360,7 @@ def event_of(done: Act | Written, system: str) -> dict[str, Any]:
     else:
         event = "word"
         values = {
-            "word": done.text, "delay_words": done.delay.words,
+            "word": done.text, "blank_before": done.blank_before, "delay_words": done.delay.words,
             "delay_tokens": done.delay.tokens, "released_after": done.released_after,
             "confidence": done.confidence,
         }  # fmt: skip

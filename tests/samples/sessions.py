@@ -33,6 +33,7 @@ def make_translator(
     source_tokeniser: Tokeniser = GERMAN,
     decoding: DecodingSettings = DECODING,
     size: ModelSettings = TINY,
+    target_tokeniser: Tokeniser = ENGLISH,
 ) -> Translator:
     """A random model that ends its sentences by itself."""
     source, target = subwords
@@ -41,7 +42,7 @@ def make_translator(
     model = lively(make_model(method, size, sizes))
     with torch.no_grad():
         model.network.target_embedding_VD[SPECIAL_IDS.eos] *= 2
-    return Translator(method, model, source, target, source_tokeniser, ENGLISH, decoding)
+    return Translator(method, model, source, target, source_tokeniser, target_tokeniser, decoding)
 
 
 def finished(translator: Translator, knob: Knob, sentence: str) -> Session:
@@ -70,7 +71,7 @@ def instances(
         source_subwords=source,
         target_subwords=translator.target_subwords,
         tokeniser=translator.target_tokeniser,
-        words=WordsOf(),
+        words=WordsOf(target="blanks" if translator.target_tokeniser.has_blanks else "tokens"),
     )
     policy = translator.method.policy(translator.model, knob)
     ids = [source.encode(line) for line in tokenised]

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -10,12 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from simt.atomic import write_json
 from simt.cli import main
 from simt.corpus.text import Tokeniser
 from simt.exported import choose_folder
+from simt.markers import FileMark
 from simt.methods import METHODS
 from simt.runs import Run
 from simt.session import Session
+from simt.system_folder import MANIFEST_FILE, SYSTEM_FILE
 from tests.samples.trained import RUNS, write_project, write_run
 
 SIMULEVAL = Path(__file__).parents[2] / ".simuleval"
@@ -26,6 +30,7 @@ OTHERS = tuple(
 )
 KNOBS = {"waitk/k3": "1", "multipath/uni": "2", "itst/uni": "0.5", "hmt/l2-k4": "0.5",
          "sm2/bi": "0.5", "sm2/uni": "0.5", "offline/bi": "full"}  # fmt: skip
+CHINESE_KNOB = "0.5"
 
 # SimulEval's own command, once for each system: to start Python takes longer than all of them.
 DRIVER = """
@@ -38,6 +43,8 @@ for system in sys.argv[1:]:
     sys.argv = ["simuleval", "--agent-class", "simt.agent.SimtAgent", "--model", f"out/{name}",
                 "--knob", knob, "--source", "in.de", "--target", "in.en", "--no-progress-bar",
                 "--output", f"log/{name}", "--latency-metrics", "AL", "LAAL"]
+    if name == "chinese":
+        sys.argv += ["--eval-latency-unit", "char", "--sacrebleu-tokenizer", "zh"]
     main()
 """
 
@@ -48,6 +55,17 @@ pytestmark = [
         reason="SimulEval is not installed; `make .simuleval/.installed` does it",
     ),
 ]
+
+
+def as_chinese(exported: Path, to: Path) -> None:
+    """The same system, as if its words were to be written without blanks."""
+    shutil.copytree(exported, to)
+    system = json.loads((to / SYSTEM_FILE).read_text(encoding="utf-8"))
+    system["text"]["target_tokeniser"] = "jieba"
+    write_json(to / SYSTEM_FILE, system)
+    manifest = json.loads((to / MANIFEST_FILE).read_text(encoding="utf-8"))
+    manifest["files"][SYSTEM_FILE] = FileMark.of_file(to / SYSTEM_FILE).model_dump(mode="json")
+    write_json(to / MANIFEST_FILE, manifest)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +86,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lines = (text / f"test.{side}").read_text(encoding="utf-8").splitlines()[:SENTENCES]
         whole = "".join(f"{tokeniser.detokenise(line.split())}\n" for line in lines)
         (folder / f"in.{language}").write_text(whole, encoding="utf-8")
-    systems = [f"{name}={knob}" for name, knob in KNOBS.items()]
+    as_chinese(folder / "out" / "sm2" / "uni", folder / "out" / "chinese")
+    systems = [f"{name}={knob}" for name, knob in {**KNOBS, "chinese": CHINESE_KNOB}.items()]
     environment = {**os.environ, "PYTHONPATH": str(SIMULEVAL), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", DRIVER, *systems],
@@ -127,3 +146,34 @@ def test_simuleval_logs_the_words_and_delays_of_a_session(name: str, project: Pa
     for line, expected in zip(log, log_of_session(project, name), strict=True):
         theirs, ours = json.loads(line), json.loads(expected)
         assert (theirs["prediction"], theirs["delays"]) == (ours["prediction"], ours["delays"])
+
+
+# --- text without blanks --------------------------------------------------------------------------
+
+
+def test_simuleval_counts_characters_of_words_that_were_given_out_at_once(project: Path) -> None:
+    chosen = choose_folder(str(project / "out" / "chinese"), CHINESE_KNOB)
+    assert chosen is not None
+    translator = chosen.system.open()
+    log = (project / "log" / "chinese" / "instances.log").read_text(encoding="utf-8").splitlines()
+    for theirs in map(json.loads, log):
+        session = Session(translator, chosen.knob)
+        said = [word for each in theirs["source"].split() for word in session.push(each)]
+        said += session.finish()
+        assert theirs["prediction"] == session.text.replace(" ", "")
+        assert theirs["delays"] == [word.released_after for word in said for _ in word.text]
+        assert all(word.released_after >= word.delay.words for word in said)
+    assert len(log) == SENTENCES
+
+
+def test_simuleval_scores_characters_as_we_do(project: Path, tmp_path: Path) -> None:
+    log, scores = project / "log" / "chinese", tmp_path / "scores.json"
+    options = ["--unit", "char", "--tokeniser", "zh", "--json", str(scores)]
+    assert main(["score", str(log / "instances.log"), *options]) == 0
+    (point,) = json.loads(scores.read_text(encoding="utf-8"))["points"]
+    with (log / "scores.tsv").open(encoding="utf-8") as stream:
+        (theirs,) = csv.DictReader(stream, delimiter="\t")
+    columns = {"bleu": "BLEU", "al_char": "AL", "laal_char": "LAAL"}
+    found = {name: float(theirs[column]) for name, column in columns.items()}
+    expected = {name: point["scores"][name]["value"] for name in columns}
+    assert found == pytest.approx(expected, abs=6e-4)  # printed with three digits

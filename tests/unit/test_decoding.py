@@ -1,12 +1,15 @@
 """From ids to instances: what is recorded beside each translation."""
 
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from simt.corpus.ids import EncodedSplit
 from simt.decoding import SplitText
+from simt.instances import WordsOf
 from simt.lab.training_bench import make_corpus
 from simt.params import load_params
 from simt.runs import corpus_settings
@@ -22,6 +25,15 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_corpus(PARAMS, "tiny-deen", None, folder)
     mark(folder / "text", corpus_settings(PARAMS, "tiny-deen", "prepare"))
     return folder
+
+
+def test_words_of_chinese_are_those_of_jieba(corpus: Path, tmp_path: Path) -> None:
+    settings: Any = corpus_settings(PARAMS, "tiny-deen", "prepare")
+    assert SplitText.open(corpus, "test").words == WordsOf()
+    chinese = settings.text.model_copy(update={"target_tokeniser": "jieba"})
+    shutil.copytree(corpus, tmp_path / "corpus")
+    mark(tmp_path / "corpus" / "text", settings.model_copy(update={"text": chinese}))
+    assert SplitText.open(tmp_path / "corpus", "test").words == WordsOf(target="tokens")
 
 
 def test_every_reference_is_also_recorded_in_words(corpus: Path) -> None:

@@ -55,6 +55,23 @@ def test_score_says_what_a_missing_comet_model_needs(
     assert f"left out: COMET model {model} is not on this machine" in capsys.readouterr().out
 
 
+CHINESE = SENTENCE | {"prediction": "一二三四", "reference": "一二三四"}
+
+
+def test_score_of_text_without_blanks_asks_for_its_tokeniser(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["score", write(tmp_path / "log", CHINESE), "--unit", "char"]
+    assert main(arguments) == 1
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+    assert "give --tokeniser zh, ja-mecab or ko-mecab" in captured.err
+    assert main([*arguments, "--tokeniser", "zh"]) == 0
+    assert row(capsys.readouterr().out, "bleu|text:detokenised|nrefs:1|case:mixed") == ["100.000"]
+    assert main([*arguments, "--tokeniser", "13a"]) == 0  # who asks for it, gets it
+    assert row(capsys.readouterr().out, "bleu|text:detokenised|nrefs:1|case:mixed") == ["0.000"]
+
+
 def test_latency_puts_definitions_and_knobs_side_by_side(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,5 +1,6 @@
 """Names, folders and settings of runs and points."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,19 @@ def test_comet_scores_what_a_figure_shows_of_it_and_nothing_else() -> None:
 def test_comet_model_is_that_of_the_pair(pair: str, model: str) -> None:
     point = Point(Run(pair, "waitk", "k3", 1), "test")
     assert scoring_settings(PARAMS, point).comet == (model,)
+
+
+@pytest.mark.parametrize(
+    ("language", "tokeniser"),
+    [("en", "13a"), ("zh", "zh"), ("ja", "ja-mecab"), ("ko", "ko-mecab"), ("vi", "13a")],
+)
+def test_bleu_is_cut_as_the_target_language_asks(language: str, tokeniser: str) -> None:
+    pair = PARAMS.pairs["tiny-deen"].model_copy(update={"target": language})
+    params = replace(PARAMS, pairs={"tiny-deen": pair})
+    settings = scoring_settings(params, Point(Run("tiny-deen", "waitk", "k3", 1), "test"))
+    assert settings.bleu_tokeniser == tokeniser
+    # What was scored before this setting was known is not scored again.
+    assert ("bleu_tokeniser" in settings.as_json()) == (tokeniser != "13a")
 
 
 def test_run_settings_do_not_depend_on_the_study() -> None:

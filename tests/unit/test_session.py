@@ -8,6 +8,7 @@ import torch
 
 from simt.corpus.bpe import open_subwords
 from simt.corpus.growing import Written
+from simt.corpus.text import Tokeniser
 from simt.lab.training_bench import make_corpus
 from simt.live.lanes import lagging
 from simt.params import load_params
@@ -61,6 +62,19 @@ def test_session_writes_what_the_batched_loop_writes_with_the_same_delays(
 ) -> None:
     translator = make_translator(toy_subwords, name, changes)
     assert compare(translator, knob, toy_sentences) == Comparison(same=toy_sentences)
+
+
+@pytest.mark.parametrize(("name", "knob"), [("waitk", 3), ("sm2", 0.5)])
+def test_session_writes_words_without_blanks_as_the_batched_loop_does(
+    toy_subwords: SubwordPair, toy_sentences: list[str], name: str, knob: Any
+) -> None:
+    chinese = Tokeniser("jieba", "zh", True, "keep")
+    translator = make_translator(toy_subwords, name, target_tokeniser=chinese)
+    assert compare(translator, knob, toy_sentences) == Comparison(same=toy_sentences)
+    session = finished(translator, knob, toy_sentences[0])
+    assert [word.text for word in session.target.words] == translator.target_subwords.decode(
+        session.tokens
+    )
 
 
 # --- what it says on the way ----------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 
 from simt.cli import main
 from simt.corpus.growing import Delay, Written
-from simt.translate import Keyboard, TableFace, heard_words, paced
+from simt.translate import Keyboard, PlainFace, TableFace, heard_words, paced
 from tests.samples.project import BIN
 from tests.samples.trained import write_project
 
@@ -206,8 +206,33 @@ def test_full_cell_goes_on_below_and_columns_stay() -> None:
     ]
 
 
-def written(text: str) -> Written:
-    return Written(text, Delay(1, 1), 1, None, 0.0)
+def written(text: str, blank_before: bool = True) -> Written:
+    return Written(text, blank_before, Delay(1, 1), 1, None, 0.0)
+
+
+def test_wide_characters_take_two_columns() -> None:
+    shown = StringIO()
+    face = TableFace(shown, ["one", "other"], width=60, is_echoed=False)  # cells of 21
+    face.hear("bread")
+    for text in ("新鲜", "的", "面包", "很", "好吃"):
+        face.show(0, written(text, blank_before=False))
+    face.show(1, written("short"))
+    unfinished: Any = SimpleNamespace(has_ended=False)
+    face.rest([unfinished, unfinished], is_line_over=False)
+    assert shown.getvalue().splitlines()[1:] == [
+        f"{'bread':<16} 新鲜 的 面包 很 好吃{' ' * 1} short",
+    ]
+
+
+def test_blanks_stand_where_words_say() -> None:
+    shown = StringIO()
+    face = PlainFace(shown)
+    for text, blank_before in (("用", False), ("iPhone", False), ("12", True), ("拍照", False)):
+        face.show(0, written(text, blank_before))
+    face.rest([], is_line_over=True)
+    face.show(0, written("Yes,"))
+    face.show(0, written("he"))
+    assert shown.getvalue() == "用iPhone 12拍照\nYes, he"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import get_args
 
 from simt.cli.arguments import MODELS, folder, models_folder, threads
 from simt.cli.command import Group, option, several
-from simt.settings import BleuText, LatencyMode
+from simt.settings import BleuText, BleuTokeniser, LatencyMode
 
 COMMANDS = Group("the output of any system")
 
@@ -39,6 +39,12 @@ LOG = several(
         help="text that BLEU compares; default: detokenised",
     ),
     option(
+        "--tokeniser",
+        choices=get_args(BleuTokeniser),
+        help="how sacreBLEU cuts text into words: zh for Chinese, ja-mecab for Japanese, ko-mecab "
+        "for Korean; default: 13a",
+    ),
+    option(
         "--comet",
         nargs="+",
         default=(),
@@ -59,6 +65,7 @@ def score(options: argparse.Namespace) -> None:
     from simt.instances import read_groups
     from simt.scoring.latency import usual_mode
     from simt.scoring.points import CometModels, score_groups
+    from simt.scoring.quality import usual_tokeniser
     from simt.scoring.table import score_table
 
     groups = read_groups(options.file, options.unit)
@@ -68,6 +75,7 @@ def score(options: argparse.Namespace) -> None:
         options.bleu_text,
         CometModels(options.comet, models_folder(options), options.threads),
         options.unit,
+        options.tokeniser or usual_tokeniser(groups, options.bleu_text),
     )
     print(f"{options.file}: {point.sentences} sentences\n\n{score_table(point.scores)}")
     for reason in point.missing.values():

@@ -5,12 +5,12 @@ comes next. And a written word is not complete before the next one is known, whi
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, takewhile
 
 from simt.corpus.subwords import Subwords
-from simt.corpus.text import Tokeniser
+from simt.corpus.text import Tokeniser, has_chinese_gap
 
 # What may come next, as far as it matters to Moses: nothing, a small letter, a capital, a digit.
 _FOLLOWERS = ("", "a", "C", "1")  # C: also because of °C
@@ -62,7 +62,7 @@ class SourceText:
     def words_within(self, pieces: int) -> int:
         """How many words are complete within the first so many pieces."""
         tokens = bisect_right(self._token_ends, pieces)
-        if self._tokeniser.name == "jieba":  # no blanks: a word is what the tokeniser makes
+        if not self._tokeniser.has_blanks:
             return tokens
         return bisect_right(self._ends, self._reach[tokens])
 
@@ -105,18 +105,25 @@ class Delay:
 
 @dataclass(frozen=True)
 class Written:
-    """A final word of a translation: what stands between blanks.
+    """A final word of a translation: what stands between blanks, or else the tokeniser's word.
 
+    ``blank_before`` says whether a blank parts it from what was said before, if something was.
     ``delay`` is that of its last token, as in instances. ``released_after`` is how many source
     words had come when nothing could join the word any more. ``confidence`` is the least of its
     tokens, None where there is none; ``ms`` the time that it took to compute.
     """
 
     text: str
+    blank_before: bool
     delay: Delay
     released_after: int
     confidence: float | None
     ms: float
+
+
+def text_of(words: Iterable[Written]) -> str:
+    """The words as text."""
+    return "".join(f"{' ' * word.blank_before}{word.text}" for word in words).lstrip()
 
 
 @dataclass(frozen=True)
@@ -141,6 +148,7 @@ class TargetText:
         self._ms = 0.0
         self._parts: list[_Part] = []
         self._joined = 0  # parts that stand in final words
+        self._last = ""  # of the final words
         self._has_ended = False
         self.words: list[Written] = []
 
@@ -171,15 +179,17 @@ class TargetText:
     def release(self, after: int) -> list[Written]:
         """The words that have become final, ``after`` so many source words."""
         words = self._joined_words("")
-        if not self._has_ended:
+        if not self._has_ended and self._tokeniser.has_blanks:
             words = _in_common([self._joined_words(each)[:-1] for each in _FOLLOWERS])
         final = [self._word(each, after) for each in _behind(words, self._said)]
         self.words += final
         return final
 
     def _joined_words(self, follower: str) -> list[str]:
-        """The text in words between blanks, if something follows."""
+        """The text in words between blanks, if something follows; without blanks, nothing joins."""
         parts = [part.text for part in self._parts]
+        if not self._tokeniser.has_blanks:
+            return parts
         return self._tokeniser.detokenise([*parts, follower] if follower else parts).split()
 
     @property
@@ -195,7 +205,9 @@ class TargetText:
         parts = self._parts[first : self._joined]
         values = [part.confidence for part in parts if part.confidence is not None]
         ms = sum(part.ms for part in parts)
-        return Written(text, parts[-1].delay, after, min(values, default=None), ms)
+        is_apart = self._tokeniser.has_blanks or has_chinese_gap(self._last, text)
+        self._last = text
+        return Written(text, is_apart, parts[-1].delay, after, min(values, default=None), ms)
 
 
 def _in_common(sequences: Sequence[Sequence[str]]) -> list[str]:

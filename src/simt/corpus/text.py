@@ -41,6 +41,11 @@ class Tokeniser:
         self._diacritics = _diacritics_table(language, romanian_diacritics)
         self._split: Callable[[str], list[str]] | None = None
 
+    @property
+    def has_blanks(self) -> bool:
+        """Whether words stand between blanks; else a word is what the tokeniser makes."""
+        return self.name != "jieba"
+
     def respell(self, raw: str) -> str:
         """The text as people should read and score it: clean, with the chosen diacritics.
 
@@ -298,9 +303,13 @@ def join_chinese(words: Sequence[str]) -> str:
     """The words without blanks, except between two that are written in an alphabet or digits."""
     text = ""
     for word in words:
-        is_foreign = text and word and _LATIN.match(text[-1]) and _LATIN.match(word[0])
-        text += f" {word}" if is_foreign else word
+        text += f" {word}" if has_chinese_gap(text, word) else word
     return text
+
+
+def has_chinese_gap(before: str, word: str) -> bool:
+    """Whether a blank parts a word from what stands before it: two in an alphabet or digits."""
+    return bool(before and word and _LATIN.match(before[-1]) and _LATIN.match(word[0]))
 
 
 _CLOSING = re.compile(r"[,.?!:;%)\]}…]+")

@@ -13,7 +13,7 @@ class SplitSentence:
     """A sentence of a split: what is known of it before it is decoded.
 
     ``source_tokens`` end with ``<eos>``, which ``reference_token_length`` counts. Chinese has no
-    blanks: ``WordsOf(source="tokens")`` then takes jieba's words.
+    blanks: "tokens" in ``WordsOf`` then takes jieba's words.
     """
 
     index: int

@@ -186,6 +186,19 @@ class Instance(BaseModel):
         """Every reference, the first one first."""
         return self.references if self.references is not None else (self.reference,)
 
+    @property
+    def prediction_in_words(self) -> str:
+        """The hypothesis with a blank between words, also where it is written without."""
+        has_own = self.words.target == "tokens" and self.tokens is not None
+        return self.tokenised_prediction if has_own else self.prediction
+
+    @property
+    def reference_in_words(self) -> str:
+        """The same of the first reference."""
+        if self.words.target == "tokens" and self.tokenised_references is not None:
+            return self.tokenised_references[0]
+        return self.reference
+
     def as_json(self) -> str:
         """The instance as one line; of our own fields, those that say something."""
         values = {name: getattr(self, name) for name in SIMULEVAL_FIELDS}

@@ -26,5 +26,8 @@ def write_simuleval_logs(
 def _as_simuleval(instance: Instance) -> str:
     """The line that SimulEval itself would have written."""
     values = {name: getattr(instance, name) for name in SIMULEVAL_FIELDS}
+    # It takes what stands between blanks for a word.
+    values["prediction"] = instance.prediction_in_words
+    values["reference"] = instance.reference_in_words
     values["prediction_length"] = len(instance.delays)
     return json.dumps(values, ensure_ascii=False, allow_nan=False)

@@ -111,7 +111,7 @@ const on = {
   word(event, lane) {
     const line = lineOf(lane, event.line);
     line.words.push(event);
-    line.box.append(wordBox(event), " ");
+    line.box.append(event.blank_before ? " " : "", wordBox(event));
   },
   numbers(event, lane) { numbers(lane, event); },
   end(event, lane) {
@@ -138,8 +138,12 @@ function lineOf(lane, number) {
   return lane.lines[number - 1];
 }
 
+function saidOf(words) {
+  return words.map((word) => `${word.blank_before ? " " : ""}${word.word}`).join("").trim();
+}
+
 function wordBox(event) {
-  const box = element("span", undefined, "word");
+  const box = element("span", undefined, event.blank_before ? "word" : "word close");
   box.append(element("b", event.word));
   const sure = event.confidence === null ? "" : `${event.confidence.toFixed(2)} · `;
   box.append(element("small", `${sure}${event.second.toFixed(2)} s`));
@@ -181,7 +185,7 @@ function drawCourse() {
     const cells = heard.map((_, column) => {
       const here = ofLanes[place].words.filter((word) => word.released_after === column + 1);
       const isHeard = column < ofLanes[place].source.length;
-      return element("td", here.map((word) => word.word).join(" "), isHeard ? "heard" : "");
+      return element("td", saidOf(here), isHeard ? "heard" : "");
     });
     row.append(element("th", lane.system.label), ...cells);
     return row;

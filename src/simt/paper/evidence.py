@@ -182,7 +182,8 @@ class Evidence:
         if (own.sentences, own.references) != (first.sentences, first.references):
             raise SimtError(
                 f"{self.folder(point.run, point.split)} is of other sentences or references than "
-                "the other systems: systems can be compared only on the same; decode it again"
+                "the other systems, or BLEU cut them in another way: systems can be compared only "
+                "on the same; decode and score it again"
             )
 
     def folder(self, run: Run, split: EvaluationSplit) -> Path:

@@ -161,7 +161,7 @@ def lengths_of(instance: Instance, definition: Definition, unit: Unit = "word") 
     """The delays and lengths of a sentence under a definition; see ``why_not`` before."""
     if definition.unit == "word":
         delays = instance.elapsed if definition.is_computation_aware else instance.delays
-        return Lengths(delays, instance.source_length, _reference_length(instance.reference, unit))
+        return Lengths(delays, instance.source_length, _reference_length(instance, unit))
     assert instance.token_delays is not None
     source, reference = len(instance.source_pieces), instance.reference_token_length
     if definition.eos == "both":
@@ -170,13 +170,16 @@ def lengths_of(instance: Instance, definition: Definition, unit: Unit = "word") 
     return Lengths(capped, source - 1, None if reference is None else max(reference - 1, 1))
 
 
-def _reference_length(reference: str, unit: Unit) -> int | None:
-    """The length of a reference as SimulEval counts it; None in a unit that nobody knows."""
+def _reference_length(instance: Instance, unit: Unit) -> int | None:
+    """The length of a reference as SimulEval counts it; None in a unit that nobody knows.
+
+    Where words are not written between blanks, they are those of the tokeniser.
+    """
     if unit == "other":
         return None
     if unit == "char":
-        return max(len(reference.strip()), 1)  # SimulEval itself divides by 0
-    return len(reference.split(" "))
+        return max(len(instance.reference.strip()), 1)  # SimulEval itself divides by 0
+    return len(instance.reference_in_words.split(" "))
 
 
 class Metric(NamedTuple):

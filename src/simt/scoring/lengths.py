@@ -28,7 +28,7 @@ _LENGTHS: dict[LengthUnit, Callable[[Instance], Number | None]] = {
     "source_token": _source_tokens_without_eos,
     "source_word": lambda instance: instance.source_length,
     "target_token_eos": lambda instance: instance.reference_token_length,
-    "target_word": lambda instance: len(instance.reference.split()),
+    "target_word": lambda instance: len(instance.reference_in_words.split()),
 }
 
 

@@ -35,7 +35,7 @@ from simt.scoring.lengths import LengthGroups, length_groups, sentence_lengths
 from simt.scoring.quality import fingerprint, quality_scores
 from simt.scoring.scores import Score
 from simt.scoring.sentences import SentenceStatistics, statistics_of, write_sentences
-from simt.settings import BleuText, LatencyMode, LengthUnit, ScoringSettings
+from simt.settings import BleuText, BleuTokeniser, LatencyMode, LengthUnit, ScoringSettings
 
 Groups = Mapping[Knob | None, Sequence[Instance]]
 
@@ -86,6 +86,7 @@ def score_groups(
     bleu_text: BleuText,
     comet: CometModels | None = None,
     unit: Unit = "word",
+    tokeniser: BleuTokeniser = "13a",
 ) -> PointScores:
     """Quality and latency of every knob value.
 
@@ -98,7 +99,7 @@ def score_groups(
     point = PointScores(main_column(mode, unit), len(everything) // len(groups))
     is_forced = any(instance.is_forced for instance in everything)
     for knob, instances in groups.items():
-        quality = [] if is_forced else quality_scores(instances, bleu_text)
+        quality = [] if is_forced else quality_scores(instances, bleu_text, tokeniser)
         point.scores[knob] = quality + point_latencies(instances, mode, unit)
         point.is_empty[knob] = [not instance.prediction.strip() for instance in instances]
     if reason := why_no_reference(MODES[mode], unit):
@@ -137,7 +138,8 @@ def score_point(
     """
     groups = read_groups(point / INSTANCES_FILE, "word")
     comet = CometModels(settings.comet, models, threads)
-    scores = score_groups(groups, settings.latency, settings.bleu_text, comet)
+    tokeniser = settings.bleu_tokeniser
+    scores = score_groups(groups, settings.latency, settings.bleu_text, comet, tokeniser=tokeniser)
     some, halves = next(iter(groups.values())), None
     if split == "aligned":
         _add_alignments(scores, groups, corpus)
@@ -145,7 +147,7 @@ def score_point(
         halves = length_groups(sentence_lengths(some, settings.length_unit))
     statistics = SentenceStatistics(
         tuple(instance.index for instance in some),
-        None if split == "aligned" else fingerprint(some, settings.bleu_text),
+        None if split == "aligned" else fingerprint(some, settings.bleu_text, tokeniser),
         scores.main_latency,
         {"long": halves.long, "short": halves.short} if halves else {},
         {knob: statistics_of(of_knob) for knob, of_knob in scores.scores.items()},

@@ -5,7 +5,8 @@ put together, which is what the official SM² evaluation does (docs/methods.md, 
 """
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from hashlib import sha256
 from itertools import zip_longest
@@ -17,13 +18,16 @@ import numpy.typing as npt
 from simt.errors import SimtError
 from simt.instances import Instance
 from simt.scoring.scores import Score
-from simt.settings import BleuText
+from simt.settings import BleuText, BleuTokeniser
 
 Counts = npt.NDArray[np.int64]  # sentences x (length, reference length, 4 matches, 4 n-grams)
 Floats = npt.NDArray[np.float64]
 
-TOKENISER = "13a"
 ORDERS = 4
+
+_OF_EAST_ASIA = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # kana, Han, hangul
+_MOST_BLANKS = 0.1  # of all characters; Korean and text that was cut into words have more
+_PACKAGES = {"ja-mecab": "sacrebleu[ja]", "ko-mecab": "sacrebleu[ko]"}
 
 
 class Texts(NamedTuple):
@@ -58,7 +62,7 @@ def _tokenised_references(instance: Instance) -> tuple[str, ...]:
 
 
 def quality_scores(
-    instances: Sequence[Instance], bleu_text: BleuText, tokeniser: str = TOKENISER
+    instances: Sequence[Instance], bleu_text: BleuText, tokeniser: BleuTokeniser = "13a"
 ) -> list[Score]:
     """BLEU and chrF over all sentences; an empty output counts as such."""
     texts = texts_of(instances, bleu_text)
@@ -75,14 +79,46 @@ def _score_of(metric: Any, counts: Sequence[Sequence[int]]) -> float:
     return float(metric._aggregate_and_compute(counts).score)
 
 
-def fingerprint(instances: Sequence[Instance], bleu_text: BleuText) -> str:
-    """What two systems have in common if they were scored against the very same references."""
-    references = texts_of(instances, bleu_text).references
-    return sha256(json.dumps(references, ensure_ascii=True).encode()).hexdigest()
+def fingerprint(
+    instances: Sequence[Instance], bleu_text: BleuText, tokeniser: BleuTokeniser = "13a"
+) -> str:
+    """What two systems have in common if they were scored against the very same references.
+
+    In the same way, too: a tokeniser other than 13a counts.
+    """
+    compared: Any = texts_of(instances, bleu_text).references
+    if tokeniser != "13a":
+        compared = {tokeniser: compared}
+    return sha256(json.dumps(compared, ensure_ascii=True).encode()).hexdigest()
+
+
+def usual_tokeniser(groups: Mapping[Any, Sequence[Instance]], bleu_text: BleuText) -> BleuTokeniser:
+    """13a, for text of any language in which it finds words."""
+    instances = next(iter(groups.values()))
+    if instances[0].is_forced:
+        return "13a"  # no text is compared
+    texts = [
+        text for stream in texts_of(instances, bleu_text).references for text in stream if text
+    ]
+    if _is_without_blanks("".join(texts)):
+        raise SimtError(
+            "the references are Chinese, Japanese or Korean without blanks, in which the usual "
+            "tokeniser of BLEU (13a) finds no words: give --tokeniser zh, ja-mecab or ko-mecab"
+        )
+    return "13a"
+
+
+def _is_without_blanks(text: str) -> bool:
+    """Whether most of the text is in a script of East Asia, and hardly any of it is blanks."""
+    visible = "".join(text.split())
+    has_blanks = len(text) - len(visible) > _MOST_BLANKS * len(text)
+    return not has_blanks and 2 * len(_OF_EAST_ASIA.findall(visible)) > len(visible)
 
 
 @lru_cache(maxsize=4)  # all knob values have the same references, and two groups by length
-def _metrics(references: tuple[tuple[str | None, ...], ...], tokeniser: str) -> dict[str, Any]:
+def _metrics(
+    references: tuple[tuple[str | None, ...], ...], tokeniser: BleuTokeniser
+) -> dict[str, Any]:
     """Metrics that have read the references."""
     from sacrebleu.metrics.chrf import CHRF
 
@@ -90,11 +126,19 @@ def _metrics(references: tuple[tuple[str | None, ...], ...], tokeniser: str) -> 
     return {"bleu": _bleu(tokeniser, references=streams), "chrf": CHRF(references=streams)}
 
 
-def _bleu(tokeniser: str, **options: Any) -> Any:
+def _bleu(tokeniser: BleuTokeniser, **options: Any) -> Any:
     from sacrebleu.metrics.bleu import BLEU
 
-    # force: tokenised text is meant where it is given, no need to warn.
-    return BLEU(tokenize=tokeniser, force=True, **options)
+    try:
+        # force: tokenised text is meant where it is given, no need to warn.
+        return BLEU(tokenize=tokeniser, force=True, **options)
+    except RuntimeError:
+        if tokeniser not in _PACKAGES:
+            raise
+        raise SimtError(
+            f"BLEU with the tokeniser {tokeniser} needs packages that are not installed: "
+            f"pip install '{_PACKAGES[tokeniser]}'"
+        ) from None
 
 
 # --- sufficient statistics ----------------------------------------------------------------------

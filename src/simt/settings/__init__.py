@@ -19,6 +19,7 @@ from simt.settings.run import RunSettings
 from simt.settings.steps import (
     TOY_ESTIMATOR,
     BleuText,
+    BleuTokeniser,
     DecodingSettings,
     EstimatorSettings,
     EvaluationSplit,
@@ -37,6 +38,7 @@ __all__ = [
     "TOY_ESTIMATOR",
     "BelowOne",
     "BleuText",
+    "BleuTokeniser",
     "Count",
     "CountOrZero",
     "DecodingSettings",

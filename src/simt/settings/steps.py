@@ -15,6 +15,7 @@ from simt.settings.base import (
 
 EvaluationSplit = Literal["valid", "test", "aligned"]
 BleuText = Literal["detokenised", "tokenised"]
+BleuTokeniser = Literal["13a", "zh", "ja-mecab", "ko-mecab", "char", "intl"]  # sacreBLEU's names
 LatencyMode = Literal["bpe_eos_hyp", "bpe_noeos_hyp", "word_ref"]
 LengthUnit = Literal[
     "source_token_eos", "source_token", "source_word", "target_token_eos", "target_word"
@@ -103,6 +104,8 @@ class ScoringSettings(Settings):
     """Which of several definitions a score follows."""
 
     bleu_text: BleuText
+    # Left out where it is 13a: what was scored before this entry was known stays as it is.
+    bleu_tokeniser: BleuTokeniser = Field(default="13a", exclude_if=lambda name: name == "13a")
     latency: LatencyMode
     length_unit: LengthUnit  # by which sentences are long or short
     comet: tuple[str, ...]  # names on the hub, or TOY_ESTIMATOR

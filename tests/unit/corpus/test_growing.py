@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from simt.corpus.growing import Delay, SourceText, TargetText
+from simt.corpus.growing import Delay, SourceText, TargetText, Written, text_of
 from simt.corpus.ids import SPECIAL_IDS, SpecialIds
 from simt.corpus.text import Tokeniser
 
 GERMAN = Tokeniser("moses", "de", True, "keep")
 ENGLISH = Tokeniser("moses", "en", True, "keep")
+CHINESE = Tokeniser("jieba", "zh", True, "keep")
 
 
 class WholeWords:
@@ -75,14 +76,18 @@ def test_words_count_when_all_their_tokens_were_read() -> None:
 
 def said(tokeniser: Tokeniser, *tokens: str) -> list[list[str]]:
     """The words that become final with each token, and at the end."""
+    return [[word.text for word in words] for words in released(tokeniser, *tokens)]
+
+
+def released(tokeniser: Tokeniser, *tokens: str) -> list[list[Written]]:
     words = WholeWords()
     target = TargetText(tokeniser, words)
     found = []
     for place, token in enumerate(tokens, 1):
         target.write(words.encode_word(token)[0], Delay(place, place), None)
-        found.append([word.text for word in target.release(place)])
+        found.append(target.release(place))
     target.write(SPECIAL_IDS.eos, Delay(9, 9), None)
-    return [*found, [word.text for word in target.release(9)]]
+    return [*found, target.release(9)]
 
 
 def test_word_is_final_when_nothing_can_join_it() -> None:
@@ -109,6 +114,18 @@ def test_said_words_stay_when_later_ones_make_quotes_of_apostrophes() -> None:
     assert said(ENGLISH, *tokens)[:4] == [[], ["the"], [], ["boys'"]]
     assert ENGLISH.detokenise(tokens) == "the boys 'room'"
     assert said(ENGLISH, *tokens)[-1] == ["room'"]
+
+
+def test_word_without_blanks_is_final_at_once() -> None:
+    tokens = ("她", "用", "iPhone", "12", "拍照", "。")
+    found = released(CHINESE, *tokens)
+    assert [[word.text for word in words] for words in found] == [
+        *([token] for token in tokens),
+        [],
+    ]
+    words = [word for some in found for word in some]
+    assert [word.blank_before for word in words] == [False, False, False, True, False, False]
+    assert text_of(words) == CHINESE.detokenise(tokens) == "她用iPhone 12拍照。"
 
 
 def test_long_text_is_cut_as_if_it_were_short() -> None:
@@ -166,3 +183,12 @@ def test_written_words_are_those_of_the_whole_sentence(shared_corpora: Path, fil
         assert "".join(words) == "".join(tokens)
         changed += [line] if " ".join(words) != tokeniser.detokenise(tokens) else []
     assert len(changed) == expected, changed
+
+
+@pytest.mark.slow
+def test_written_chinese_is_that_of_the_whole_sentence(shared_corpora: Path) -> None:
+    for line in first_lines(shared_corpora / "3am_zhen" / "test.zh.gz"):
+        tokens = CHINESE.tokenise(line)
+        words = [word for some in released(CHINESE, *tokens) for word in some]
+        assert [word.text for word in words] == tokens
+        assert text_of(words) == CHINESE.detokenise(tokens)

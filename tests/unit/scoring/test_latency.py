@@ -16,7 +16,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from simt.errors import SimtError
-from simt.instances import Instance, write_simuleval_logs
+from simt.instances import Instance, WordsOf, write_simuleval_logs
 from simt.lagging import average_lagging
 from simt.scoring.latency import (
     DEFINITIONS,
@@ -228,6 +228,27 @@ def test_simuleval_itself_prints_our_numbers_of_characters(
     theirs = simuleval(write_simuleval_logs({None: instances}, tmp_path)[None], "char")
     for metric, value in theirs.items():  # printed with three digits
         assert ours[f"{metric.lower()}_char"] == pytest.approx(value, abs=6e-4)
+
+
+# Words are jieba's: read 1, 2, 2, 4 of 4 words; the reference has 6.
+CHINESE: dict[str, Any] = {
+    "prediction": "男人弹吉他。",
+    "references": ["一个男人在弹吉他。"],
+    "tokenised_references": ["一个 男人 在 弹 吉他 。"],
+    "words": WordsOf(target="tokens"),
+}
+
+
+def test_words_without_blanks_are_those_of_the_tokeniser(make_tokens: Make, tmp_path: Path) -> None:
+    one = make_tokens("a man plays guitar", "男@@ 人 弹 吉他 。", [1, 1, 2, 2, 4, 5], **CHINESE)
+    assert one.delays == (1, 2, 2, 4)
+    ours = {score.name: score.value for score in latency_scores([one], MODES["word_ref"])}
+    # Slope 4/6: (1 + 2 - 4/6 + 2 - 8/6 + 4 - 12/6) / 4
+    assert ours["al_word"] == pytest.approx(1.25)
+    assert ours["ap_word"] == pytest.approx(9 / 24)
+    theirs = simuleval(write_simuleval_logs({None: [one]}, tmp_path)[None], "word")
+    for metric, value in theirs.items():  # printed with three digits
+        assert ours[f"{metric.lower()}_word"] == pytest.approx(value, abs=6e-4)
 
 
 def test_unit_that_nobody_knows_has_no_length_of_a_reference(make_words: Make) -> None:

@@ -1,6 +1,8 @@
 """BLEU and chrF are sacreBLEU's, and so are the sums that BLEU is made of."""
 
+import json
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from random import Random
 from typing import Any
 
@@ -14,7 +16,13 @@ from sacrebleu.metrics.bleu import BLEU
 
 from simt.errors import SimtError
 from simt.instances import Instance
-from simt.scoring.quality import bleu_of, quality_scores, texts_of
+from simt.scoring.quality import (
+    bleu_of,
+    fingerprint,
+    quality_scores,
+    texts_of,
+    usual_tokeniser,
+)
 from simt.scoring.scores import Score
 
 Make = Callable[..., Instance]
@@ -89,6 +97,85 @@ def test_tokenised_text_cannot_be_made_up(make_words: Make) -> None:
 def test_a_forced_reference_has_no_quality(make_tokens: Make) -> None:
     with pytest.raises(SimtError, match="forced"):
         quality_scores([make_tokens("x", "a", [1, 1], is_forced=True)], "detokenised")
+
+
+# --- text without blanks --------------------------------------------------------------------------
+
+CHINESE = (
+    ("一个男人在公园里弹吉他。", "一个男人正在公园里弹吉他。"),
+    ("两只狗在雪地里跑", "两只棕色的狗在雪地里奔跑。"),
+    ("她用 iPhone 拍照", "她在用 iPhone 12 拍照。"),
+)
+
+
+def chinese(make_words: Make) -> list[Instance]:
+    return [
+        make_words([1], 1, 0, index=index, prediction=hypothesis, reference=reference)
+        for index, (hypothesis, reference) in enumerate(CHINESE)
+    ]
+
+
+def test_chinese_has_the_bleu_of_sacrebleu(make_words: Make) -> None:
+    hypotheses, references = map(list, zip(*CHINESE, strict=True))
+    bleu, chrf = quality_scores(chinese(make_words), "detokenised", "zh")
+    assert bleu.value == sacrebleu.corpus_bleu(hypotheses, [references], tokenize="zh").score
+    assert bleu.value is not None
+    assert bleu.value > 40
+    assert "|tok:zh|" in bleu.signature
+    assert chrf.value == sacrebleu.corpus_chrf(hypotheses, [references]).score
+
+
+@pytest.mark.parametrize(("tokeniser", "extra"), [("ja-mecab", "ja"), ("ko-mecab", "ko")])
+def test_packages_of_a_tokeniser_that_are_missing_are_named(
+    make_words: Make, monkeypatch: pytest.MonkeyPatch, tokeniser: Any, extra: str
+) -> None:
+    monkeypatch.setattr(f"sacrebleu.tokenizers.tokenizer_{extra}_mecab.MeCab", None)
+    one = make_words([1], 1, 0, prediction="猫", reference=f"{extra} 猫")  # read by no other test
+    with pytest.raises(
+        SimtError, match=rf"{tokeniser} needs .* pip install 'sacrebleu\[{extra}\]'"
+    ):
+        quality_scores([one], "detokenised", tokeniser)
+
+
+def test_systems_scored_with_different_tokenisers_are_not_alike(make_words: Make) -> None:
+    instances = chinese(make_words)
+    references = json.dumps([[reference for _, reference in CHINESE]])
+    assert fingerprint(instances, "detokenised") == sha256(references.encode()).hexdigest()
+    prints = {fingerprint(instances, "detokenised", one) for one in ("13a", "zh", "char")}
+    assert len(prints) == 3
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "一个男人在公园里弹吉他。",
+        "彼はiPhoneで写真を撮っている。",
+        "그는공원에서기타를치고있다.",
+    ],
+)
+def test_text_without_blanks_has_no_usual_tokeniser(make_words: Make, reference: str) -> None:
+    one = make_words([1], 1, 0, reference=reference)
+    with pytest.raises(SimtError, match="give --tokeniser zh, ja-mecab or ko-mecab"):
+        usual_tokeniser({None: [one]}, "detokenised")
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "A man plays the guitar in 公园.",
+        "그는 공원에서 기타를 치고 있다.",
+        "一个 男人 在 公园 里 弹 吉他 。",
+        "",
+    ],
+)
+def test_text_with_words_between_blanks_is_for_13a(make_words: Make, reference: str) -> None:
+    assert (
+        usual_tokeniser({None: [make_words([1], 1, 0, reference=reference)]}, "detokenised")
+        == "13a"
+    )
+
+
+# --- what BLEU is a sum of ------------------------------------------------------------------------
 
 
 def bleu_counts(
