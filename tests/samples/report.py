@@ -63,6 +63,8 @@ CLAIMS = (
         "what": "COMET of SM²-Bi - HMT", "value": 0.4, "low": -0.2, "high": 1.0,
         "expected": "above 0", "supports": "undecided", "why": "the interval contains 0",
         "to_decide": "about 790 sentences", "paper": None}]},
+    {**CLAIM, "claim": "not-run", "sentence": "It holds for Vietnamese.", "verdict": "not tested",
+     "wording": "not tested", "results": []},
 )  # fmt: skip
 
 
