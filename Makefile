@@ -12,7 +12,6 @@ WORKERS ?= 2
 N ?= 2000
 SEED ?= 0
 MUTANTS ?= 60
-LONGEST := results/runs/toy-deen/hmt/l3-k6/seed1/model.pt
 
 .PHONY: help demo live ui test test-fast test-failed test-slow fuzz mutants lint bench simuleval clean
 
@@ -30,9 +29,8 @@ help:
 	@echo "make simuleval  install SimulEval beside simt, to run exported systems with it"
 	@echo "make clean      remove what was installed (results/ is kept)"
 
-# The longest training comes first: if it came last, the other core would wait for it.
 demo: $(INSTALLED)
-	$(BIN)/snakemake --profile workflow/profiles/local --prioritize $(LONGEST) --config study=toy
+	$(BIN)/snakemake --profile workflow/profiles/local --config study=toy
 	@$(BIN)/simt check paper --study toy
 	@$(BIN)/dvc commit --force --quiet || echo "DVC has not recorded the study, so dvc status says that it has changed." >&2
 	@echo "Open results/paper/toy/report.html in a browser: claims, figures, tables, and the policy viewer."

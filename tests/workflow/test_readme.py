@@ -61,7 +61,6 @@ def clone(study: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, old, new in (
         ("params.yaml", "\nstudy: toy ", "\nstudy: tiny "),
         ("Makefile", "study=toy\n", "study=tiny\n"),
-        ("Makefile", "toy-deen/hmt/l3-k6", "tiny-deen/hmt/l2-k4"),
         ("Makefile", "--study toy\n", "--study tiny\n"),
     ):
         text = (folder / name).read_text(encoding="utf-8")
