@@ -20,7 +20,7 @@ help:
 	@echo "make live       a page on which trained systems translate while you type; PORT=8000"
 	@echo "make ui         show the runs of the study in MLflow, in a browser; PORT=5000"
 	@echo "                both are about the study of params.yaml, or of STUDY=multi30k"
-	@echo "make test       run all tests; make test-fast: those under two minutes in total; make test-slow: the others;"
+	@echo "make test       run all tests; make test-fast: those of about three minutes in total; make test-slow: the others;"
 	@echo "                make test-failed: those that failed the last time, one by one"
 	@echo "make fuzz       run commands on N=2000 corrupted inputs, starting at SEED=0; failures are kept in fuzz/"
 	@echo "make mutants    MUTANTS=60 small changes to the code, one at a time: which does no test notice?"
