@@ -31,23 +31,32 @@ def test_plan_lists_runs_decodings_figures_and_their_state(
     assert "fig03-bleu-al" in said
 
 
-def test_plan_says_what_is_left_out_and_why(
+@pytest.fixture
+def planned(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    main(["plan", "--study", "multi30k", "--params", str(ROOT / "params.yaml")])
-    drawn, left_out = capsys.readouterr().out.split("left out, and why\n")
+) -> Callable[[str], tuple[str, str]]:
+    """What the plan of a study draws, and what it leaves out."""
+
+    def plan(study: str) -> tuple[str, str]:
+        monkeypatch.chdir(tmp_path)
+        main(["plan", "--study", study, "--params", str(ROOT / "params.yaml")])
+        drawn, left_out = capsys.readouterr().out.split("left out, and why\n")
+        return drawn, left_out
+
+    return plan
+
+
+def test_plan_says_what_is_left_out_and_why(planned: Callable[[str], tuple[str, str]]) -> None:
+    drawn, left_out = planned("multi30k")
     assert "fig05-alignments" not in drawn
     assert "  fig05-alignments               no gold alignments for multi30k-deen\n" in left_out
     assert "  tab06-numbers                  the study has no second main pair\n" in left_out
 
 
 def test_plan_leaves_out_drawings_with_nothing_to_compare(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    planned: Callable[[str], tuple[str, str]],
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    main(["plan", "--study", "tatoeba", "--params", str(ROOT / "params.yaml")])
-    drawn, left_out = capsys.readouterr().out.split("left out, and why\n")
+    drawn, left_out = planned("tatoeba")
     reason = "the study has no sm2/bi-no-omt or sm2/bi-no-pi to compare"
     assert f"  fig08-ablations                {reason}\n" in left_out
     for name in ("fig06-prohibition", "fig07-offline-models", "fig09-lambda", "tab02-sizes"):
