@@ -259,7 +259,7 @@ def drawing_points(study: Study, drawing: Drawing) -> list[Point]:
 
 def _is_drawn(run: Run, drawing: Drawing) -> bool:
     variants = drawing.runs.get(run.method, ())
-    return variants == "all" or run.variant in variants
+    return variants == "all" or run.variant in variants or _is_about(run, drawing)
 
 
 def _is_about(run: Run, drawing: Drawing) -> bool:

@@ -129,7 +129,7 @@ class Method(Settings):
 class Drawing(Settings):
     """A figure or table: its title, and the runs it shows of those the study has.
 
-    Without any of the runs that it is ``about`` there is nothing to compare: it is left out.
+    It also shows the runs that it is ``about``; without any of them it is left out.
     """
 
     title: str
