@@ -25,6 +25,7 @@ _WORDS = {
     "peak_lr": "peak learning rate",
     "warmup_initial_lr": "learning rate before warm-up",
     "warmup_updates": "warm-up updates",
+    "lr_schedule": "learning rate falls",
     "adam_betas": "Adam, β",
     "adam_epsilon": "Adam, ε",
     "clip_norm": "gradients clipped to norm",
@@ -79,6 +80,8 @@ _VALUES = {
     "one_sided": "one bound",
     "both": "two bounds",
     "full": "whole source",
+    "inverse_sqrt": "with the inverse square root",
+    "linear": "linearly to 0",
 }
 _METHODS = {"offline": "OMT", "sm2": "SM²", "waitk": "wait-k", "multipath": "m-wait-k"}
 _OFF_AT_ZERO = ("clip_norm", "early_stop_validations", "adapter_fraction", "weight_decay")

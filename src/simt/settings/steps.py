@@ -42,6 +42,7 @@ class ModelSettings(Settings):
 
 # bf16 is for GPUs. A CPU computes in fp32, or with "bf16-products" only multiplies in bf16.
 Precision = Literal["fp32", "bf16", "bf16-products"]
+LrSchedule = Literal["inverse_sqrt", "linear"]  # how the learning rate falls after its warm-up
 
 
 class TrainingSettings(Settings):
@@ -59,6 +60,8 @@ class TrainingSettings(Settings):
     peak_lr: Positive
     warmup_updates: Count
     warmup_initial_lr: NonNegative
+    # Left out of the record where it is the default: results from before it was a setting stay valid.
+    lr_schedule: LrSchedule = Field("inverse_sqrt", exclude_if="inverse_sqrt".__eq__)
     adam_betas: tuple[BelowOne, BelowOne]
     adam_epsilon: Positive
     weight_decay: NonNegative

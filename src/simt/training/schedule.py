@@ -6,9 +6,15 @@ from simt.settings import TrainingSettings
 
 
 def learning_rate(settings: TrainingSettings, update: int) -> float:
-    """A linear rise to the peak, then a fall with the square root of the update (from 1)."""
-    warmup = settings.warmup_updates
+    """A linear rise to the peak, then a fall (updates count from 1).
+
+    The fall is with the inverse square root of the update, or linear to 0 behind the last one.
+    """
+    warmup, peak = settings.warmup_updates, settings.peak_lr
     if update < warmup:
-        rise = settings.peak_lr - settings.warmup_initial_lr
+        rise = peak - settings.warmup_initial_lr
         return settings.warmup_initial_lr + rise * update / warmup
-    return settings.peak_lr * math.sqrt(warmup / update)
+    if settings.lr_schedule == "linear":
+        behind = settings.updates + 1
+        return peak * (behind - update) / (behind - warmup)
+    return peak * math.sqrt(warmup / update)
