@@ -20,7 +20,6 @@ from simt.settings import (
     RunSettings,
     ScoringSettings,
     Settings,
-    TrainingSettings,
 )
 from simt.system_folder import names_folder, read_manifest
 
@@ -145,7 +144,7 @@ def run_settings(params: Params, run: Run) -> RunSettings:
         seed=run.seed,
         revision=params.methods[run.method].revision,
         model=params.model[params.model_preset(*names)],
-        training=TrainingSettings.of(params.training_settings(*names)),
+        training=params.training_settings(*names),
         method_settings=method.of(params.method_settings(*names)).model_dump(),
         start_from=_start_from(params, run),
     )

@@ -80,13 +80,13 @@ def test_settings_of_a_run_are_merged_from_method_pair_and_variant() -> None:
 
 def test_fine_tuning_gets_its_share_of_the_updates() -> None:
     training = load_params(FILE).training_settings("wmt15-deen", "sm2", "bi-ft")
-    assert (training["updates"], training["peak_lr"]) == (25000, pytest.approx(1e-4))
+    assert (training.updates, training.peak_lr) == (25000, pytest.approx(1e-4))
 
 
 def test_variant_has_training_settings_of_its_own() -> None:
     params = load_params(FILE)
     stops = [
-        params.training_settings("wmt15-deen", "sm2", variant)["early_stop_validations"]
+        params.training_settings("wmt15-deen", "sm2", variant).early_stop_validations
         for variant in ("bi-ft", "bi-adapter", "bi")
     ]
     assert stops == [5, 5, 0]
@@ -96,8 +96,8 @@ def test_official_fidelity_is_laid_over_settings_and_variants() -> None:
     params = load_params(FILE, fidelity="official")
     merged = params.method_settings("wmt15-deen", "sm2", "bi-p")
     assert (merged["first_read"], merged["prohibition"]) == (2, "one_sided")
-    assert params.training_settings("wmt15-deen", "itst", "uni")["dropout"] == 0.3
-    assert params.training_settings("wmt15-deen", "sm2", "bi")["dropout"] == 0.1
+    assert params.training_settings("wmt15-deen", "itst", "uni").dropout == 0.3
+    assert params.training_settings("wmt15-deen", "sm2", "bi").dropout == 0.1
 
 
 def test_reading_params_does_not_import_torch() -> None:

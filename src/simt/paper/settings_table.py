@@ -144,7 +144,7 @@ def _training(data: FigureData) -> Iterator[SettingRow]:
         for pair in data.pairs:
             by_system = {
                 label_of(system.key): _shown(
-                    key, data.params.training_settings(pair, system.method, variant)[key]
+                    key, getattr(data.params.training_settings(pair, system.method, variant), key)
                 )
                 for system in data.systems(pair)
                 for variant in system.variants

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from simt.pairs import BpeSettings, Splits, toy_splits
 from simt.params.schema import Knob, Method, Pair, Paper, Raw, Study
-from simt.settings import DecodingSettings, ModelSettings, ScoringSettings
+from simt.settings import DecodingSettings, ModelSettings, ScoringSettings, TrainingSettings
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Layers:
         """The training settings that the variants of a method take fractions of."""
         return self.pair_training(pair) | self.methods[method].training
 
-    def training_settings(self, pair: str, method: str, variant: str) -> Raw:
+    def training_settings(self, pair: str, method: str, variant: str) -> TrainingSettings:
         """The training settings of a run, merged."""
         merged = self.common_training(pair, method)
         recipe = self.methods[method].variants[variant]
@@ -37,7 +37,7 @@ class Layers:
             "updates": max(1, round(merged["updates"] * recipe.updates_fraction)),
             "peak_lr": merged["peak_lr"] * recipe.peak_lr_fraction,
         }
-        return merged | scaled | recipe.training
+        return TrainingSettings.of(merged | scaled | recipe.training)
 
     def method_settings(self, pair: str, method: str, variant: str) -> Raw:
         """The method's own settings of a run, merged."""

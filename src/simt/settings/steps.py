@@ -60,7 +60,7 @@ class TrainingSettings(Settings):
     peak_lr: Positive
     warmup_updates: Count
     warmup_initial_lr: NonNegative
-    # Left out of the record where it is the default: results from before it was a setting stay valid.
+    # The default is left out of the record: results from before this was a setting stay valid.
     lr_schedule: LrSchedule = Field("inverse_sqrt", exclude_if="inverse_sqrt".__eq__)
     adam_betas: tuple[BelowOne, BelowOne]
     adam_epsilon: Positive
