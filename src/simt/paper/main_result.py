@@ -53,7 +53,8 @@ def main_result(panel: Panel) -> str:
         for one in others
     ]
     sentence = f"At {_in_words(panel.x.metric, at)} on {panel.title}, {_listed(said)}"
-    return f"{sentence}; {_seeds(curves)}.{_also(panel, curves, reached)}"
+    named = [curve for curve in curves if curve.name in {one.name for one in (best, *others)}]
+    return f"{sentence}; {_seeds(named)}.{_also(panel, curves, reached)}"
 
 
 def _most_reached(curves: Sequence[Curve]) -> float | None:
@@ -122,8 +123,13 @@ def _listed(parts: Sequence[str]) -> str:
 
 
 def _seeds(curves: Sequence[Curve]) -> str:
-    seeds = {mark.place.run.seed for curve in curves for mark in curve.marks}
-    return "one seed" if len(seeds) == 1 else f"means of {len(seeds)} seeds"
+    """How many seeds the numbers are means of, and which systems have fewer."""
+    counts = {curve.name: len(by_seed(curve.marks)) for curve in curves}
+    most = max(counts.values())
+    if most == 1:
+        return "one seed"
+    fewer = [name for name, count in counts.items() if count < most]
+    return f"means of {most} seeds" + (f", fewer of {_listed(fewer)}" if fewer else "")
 
 
 def _also(panel: Panel, curves: Sequence[Curve], reached: Sequence[Reached]) -> str:
