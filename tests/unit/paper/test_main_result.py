@@ -119,8 +119,8 @@ def test_systems_with_fewer_seeds_are_named() -> None:
         curve("sm2/uni", [(1.0, bleu), (2.0, bleu)], s) for s, bleu in ((1, 20.0), (2, 23.0))
     )
     both = one._replace(marks=one.marks + other.marks)
-    text = main_result(panel([both, curve("itst", [(1.0, 11.0), (2.0, 11.0)])]))
+    text = main_result(panel([both, curve("waitk", [(1.0, 11.0), (2.0, 11.0)])]))
     assert text == (
-        "At an AL of 1 token on toy-deen (de→en), SM²-Uni has 21.5 BLEU and ITST 11.0 (−10.5); "
-        "means of 2 seeds, fewer of ITST."
+        "At an AL of 1 token on toy-deen (de→en), SM²-Uni has 21.5 BLEU and wait-k 11.0 (−10.5); "
+        "means of 2 seeds, fewer of wait-k."
     )
