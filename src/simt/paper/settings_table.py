@@ -139,18 +139,20 @@ def _of_preset(data: FigureData, preset: str | None, key: str) -> str:
 
 def _training(data: FigureData) -> Iterator[SettingRow]:
     """The settings of training; a system that differs from most is named."""
+    by_pair = [
+        {
+            label_of(system.key): data.params.training_settings(pair, system.method, variant)
+            for system in data.systems(pair)
+            for variant in system.variants
+        }
+        for pair in data.pairs
+    ]
     for key in TrainingSettings.model_fields:
-        values = []
-        for pair in data.pairs:
-            by_system = {
-                label_of(system.key): _shown(
-                    key, getattr(data.params.training_settings(pair, system.method, variant), key)
-                )
-                for system in data.systems(pair)
-                for variant in system.variants
-            }
-            values.append(_with_exceptions(by_system))
-        yield ("training", key, *values)
+        shown = (
+            {name: _shown(key, getattr(settings, key)) for name, settings in by_system.items()}
+            for by_system in by_pair
+        )
+        yield ("training", key, *map(_with_exceptions, shown))
 
 
 def _with_exceptions(by_system: dict[str, str]) -> str:

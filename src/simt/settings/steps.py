@@ -61,7 +61,9 @@ class TrainingSettings(Settings):
     warmup_updates: Count
     warmup_initial_lr: NonNegative
     # The default is left out of the record: results from before this was a setting stay valid.
-    lr_schedule: LrSchedule = Field("inverse_sqrt", exclude_if="inverse_sqrt".__eq__)
+    lr_schedule: LrSchedule = Field(
+        default="inverse_sqrt", exclude_if=lambda name: name == "inverse_sqrt"
+    )
     adam_betas: tuple[BelowOne, BelowOne]
     adam_epsilon: Positive
     weight_decay: NonNegative
