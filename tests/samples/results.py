@@ -13,6 +13,7 @@ from simt.scoring.scores import Score
 COMET = "comet:simt/toy-estimator"
 SIGNATURES = {
     "al_token": "AL|unit:token|eos:both|length:hyp|ref:no|version:0.1.0",
+    "laal_token": "LAAL|unit:token|eos:both|length:max|ref:first|version:0.1.0",
     "al_word": "AL|unit:word|eos:no|length:ref|ref:first|version:0.1.0",
     "bleu": "bleu|text:detokenised|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0",
     COMET: "comet|model:simt/toy-estimator|ref:no|text:detokenised|scale:100",
@@ -87,7 +88,7 @@ def entry(
         - 14 * exp(-max(lag, 0) / 3)
         - shift
     )
-    values = {"al_token": lag, "al_word": 0.8 * lag}
+    values = {"al_token": lag, "laal_token": lag + 0.25, "al_word": 0.8 * lag}
     if point.split == "aligned":
         values["sa_word"] = 1 - 0.5 * exp(-max(lag, 0) / (3 + _spread(point.run) / 100))
     else:

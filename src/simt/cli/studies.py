@@ -81,7 +81,7 @@ def _cost(params: "Params", options: argparse.Namespace) -> str:
 
 
 @COMMANDS.command(
-    "run a study in small: what is missing, what fails, memory, speed and disk",
+    "run a scaled-down copy of a study: what is missing, what fails, memory, speed and disk",
     STUDY,
     option(
         "--profile",

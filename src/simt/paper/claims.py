@@ -86,11 +86,12 @@ def explained(seeds: int, fewest: int) -> str:
         )
     return (
         f"[ , ] is the interval that decides: of {RESAMPLES:,} resamples of {drawn}, 95 % have all "
-        "numbers of a claim within their intervals at once. A claim holds if every interval lies "
-        "in the expected range; it does not hold if one lies wholly outside; otherwise there are "
-        "not enough data to tell. Without any number it was not tested. The number shown is the "
-        "one that supports the claim least. What would decide an undecided claim is computed for "
-        f"the number as it was found, to be seen in {100 * POWER:.0f} % of repetitions.{of_what}"
+        "numbers of a claim within their intervals at once. A claim holds if every system that it "
+        "names was run and every interval lies in the expected range; it does not hold if one lies "
+        "wholly outside; otherwise there are not enough data to tell. Without any number it was "
+        "not tested. The number shown is the one that supports the claim least. What would decide "
+        "an undecided claim is computed for the number as it was found, to be seen in "
+        f"{100 * POWER:.0f} % of repetitions.{of_what}"
     )
 
 

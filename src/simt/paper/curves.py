@@ -31,6 +31,7 @@ class CurvePoint(NamedTuple):
     knob: Knob
     al: float
     bleu: float
+    laal: float | None = None  # AL that long hypotheses do not lower
 
 
 def write_curves(params: Params, study: str, results: Path, to: Path) -> None:
@@ -51,9 +52,14 @@ def study_curves(params: Params, study: str, results: Path) -> Iterator[CurvePoi
         found = []
         for knob in point_settings(params, point).knobs:
             place = Place(point.run, "test", knob)
-            lag, bleu = (rows.look_up(place, name) for name in (rows.main_latency, "bleu"))
-            if not isinstance(lag, Gap) and not isinstance(bleu, Gap):
-                found.append(CurvePoint(*_names(point.run), knob, lag.value, bleu.value))
+            al, bleu, laal = (
+                rows.look_up(place, name)
+                for name in (rows.main_latency, "bleu", f"la{rows.main_latency}")
+            )
+            if not isinstance(al, Gap) and not isinstance(bleu, Gap):
+                adaptive = None if isinstance(laal, Gap) else laal.value
+                names = _names(point.run)
+                found.append(CurvePoint(*names, knob, al.value, bleu.value, adaptive))
         yield from sorted(found, key=lambda one: one.al)
 
 

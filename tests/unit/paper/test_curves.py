@@ -63,8 +63,9 @@ def test_file_has_every_point_of_the_test_set(tmp_path: Path) -> None:
     of_k3 = [row for row in rows if row["run"] == "waitk/k3"]
     path = tmp_path / "results/points/tiny-deen/waitk/k3/seed1/test/scores.json"
     (scores,) = json.loads(path.read_text())["points"]
-    assert [(row["knob"], float(row["bleu"])) for row in of_k3] == [
-        ("3.0", scores["scores"]["bleu"]["value"])
+    of_file = {name: score["value"] for name, score in scores["scores"].items()}
+    assert [(row["knob"], *map(float, (row["al"], row["bleu"], row["laal"]))) for row in of_k3] == [
+        ("3.0", of_file["al_token"], of_file["bleu"], of_file["laal_token"])
     ]
     assert {row["run"] for row in rows if row["system"] == "wait-k"} == {"waitk/k1", "waitk/k3"}
     assert len([row for row in rows if row["system"] == "SM²-Bi"]) == len(
