@@ -36,15 +36,15 @@ def main_results(params: Params, study_name: str, results: Path) -> list[str]:
 def main_result(panel: Panel) -> str:
     """The best system at one lagging, the best of the other kinds, and how far they are behind.
 
-    The lagging is the whole number that most systems reach, of several the one in the middle. A
-    system reaches it if every seed does, between knob values by straight lines.
+    The lagging is the whole number, 1 or more, that most systems reach, of several the one in the
+    middle. A system reaches it if every seed does, between knob values by straight lines.
     """
     curves = [curve for curve in panel.curves if curve.marks]
     if not curves:
         return f"On {panel.title}, no system has been scored yet."
     at = _most_reached(curves)
     if at is None:
-        return f"On {panel.title}, no system reaches a whole {panel.x.label}."
+        return f"On {panel.title}, no curve crosses a whole {panel.x.label} of 1 or more."
     reached = sorted(_reached(curves, at), key=lambda one: -one.score)
     best, *others = _best_of_each_kind(reached)
     said = [f"{_called(best, reached)} has {best.score:.1f} BLEU"]
@@ -58,13 +58,9 @@ def main_result(panel: Panel) -> str:
 
 
 def _most_reached(curves: Sequence[Curve]) -> float | None:
-    """The whole latency that most of the curves reach."""
+    """The whole latency that most of the curves reach; below 1, systems write before they read."""
     highest = max(mark.x.value for curve in curves for mark in curve.marks)
-    lowest = min(mark.x.value for curve in curves for mark in curve.marks)
-    counts = {
-        float(at): len(_reached(curves, at))
-        for at in range(int(np.ceil(lowest)), int(np.floor(highest)) + 1)
-    }
+    counts = {float(at): len(_reached(curves, at)) for at in range(1, int(np.floor(highest)) + 1)}
     most = max(counts.values(), default=0)
     places = [at for at, count in counts.items() if count == most]
     return places[(len(places) - 1) // 2] if most else None

@@ -69,6 +69,15 @@ def test_latency_is_the_middle_one_of_those_that_most_systems_reach() -> None:
     assert said(systems).startswith("At an AL of 4 tokens")  # of 2, 3, 4, 5 and 6
 
 
+def test_no_latency_below_one_is_chosen_though_more_systems_reach_it() -> None:
+    systems = {
+        "waitk": [(-3.0, 10.0), (2.0, 19.0)],
+        "sm2/bi": [(-3.0, 20.0), (2.0, 20.0)],
+        "hmt": [(-3.0, 20.0), (0.5, 20.0)],
+    }
+    assert said(systems).startswith("At an AL of 1 token ")
+
+
 def test_system_that_does_not_reach_the_latency_is_named() -> None:
     text = said(
         {
@@ -94,7 +103,7 @@ def test_systems_without_a_common_latency_are_not_compared() -> None:
 
 def test_without_a_whole_latency_nothing_is_compared() -> None:
     text = said({"waitk": [(1.2, 10.0), (1.8, 14.0)]})
-    assert text == "On toy-deen (de→en), no system reaches a whole AL (tokens)."
+    assert text == "On toy-deen (de→en), no curve crosses a whole AL (tokens) of 1 or more."
 
 
 def test_without_scores_the_sentence_says_so() -> None:
