@@ -26,7 +26,7 @@ from simt.paper.claims_report import (
     wording,
 )
 from simt.paper.evidence import SCORE_LABELS, Evidence, NotMeasuredError
-from simt.paper.measurements import MEASUREMENTS, RESAMPLES, ClaimTest, Estimate
+from simt.paper.measurements import DRAWS, MEASUREMENTS, ClaimTest, Estimate
 from simt.paper.power import POWER, what_would_decide
 from simt.params import Params, Role
 from simt.runs import study_runs
@@ -85,13 +85,13 @@ def explained(seeds: int, fewest: int) -> str:
             "about the method: another seed may say otherwise."
         )
     return (
-        f"[ , ] is the interval that decides: of {RESAMPLES:,} resamples of {drawn}, 95 % have all "
-        "numbers of a claim within their intervals at once. A claim holds if every system that it "
-        "names was run and every interval lies in the expected range; it does not hold if one lies "
-        "wholly outside; otherwise there are not enough data to tell. Without any number it was "
-        "not tested. The number shown is the one that supports the claim least. What would decide "
-        "an undecided claim is computed for the number as it was found, to be seen in "
-        f"{100 * POWER:.0f} % of repetitions.{of_what}"
+        f"[ , ] is a 95 % confidence interval by the paired bootstrap over {drawn} "
+        f"({DRAWS.resamples:,} resamples), simultaneous for all numbers of a claim. A claim holds "
+        "if every system that it names was run and every interval lies in the expected range; it "
+        "does not hold if one lies wholly outside; otherwise there are not enough data to tell. "
+        "Without any number it was not tested. The number shown is the one that supports the claim "
+        "least. What would decide an undecided claim is computed for the number as it was found, "
+        f"to be seen in {100 * POWER:.0f} % of repetitions.{of_what}"
     )
 
 

@@ -3,7 +3,7 @@
 ``results/paper/{study}/claims.json`` is one object::
 
     {"study": "toy", "fidelity": "default", "seeds": 1,
-     "intervals": "[ , ] is the interval that decides: …",
+     "intervals": "[ , ] is a 95 % confidence interval …",
      "claims": [{"claim": "bi-above-baselines", "sentence": "SM²-Bi is above …",
                  "where": "Figure 3, Tables 5-7", "how": "BLEU at equal lagging …",
                  "verdict": "holds", "wording": "holds in this training",
@@ -16,7 +16,7 @@
 The first of the ``results`` is the one that decides: the one that supports the claim least.
 ``supports`` is "yes", "no" or "undecided", and ``to_decide`` then says how much more data would
 decide (see ``simt.paper.power``).
-``low`` and ``high`` are the ends of the interval that decides: ``intervals`` says what it is.
+``low`` and ``high`` are the ends of the confidence interval: ``intervals`` says which it is.
 ``paper`` is the number that the paper itself prints for the same thing. Without any result, the
 verdict is "not tested".
 """
@@ -39,7 +39,7 @@ _WIDTH = 100  # of text for a terminal
 
 @dataclass(frozen=True)
 class Result:
-    """One number about a claim, the interval that decides, and whether it supports the claim."""
+    """One number about a claim, its confidence interval, and whether it supports the claim."""
 
     what: str
     value: float

@@ -1,4 +1,4 @@
-"""Two systems of a study at equal latency: the difference in BLEU, with the interval that decides.
+"""Two systems of a study at equal latency: the difference in BLEU, with its confidence interval.
 
 By the machinery of claims: the same sentences, the same paired bootstrap, the same intervals.
 """
@@ -13,8 +13,8 @@ import numpy as np
 from simt.errors import SimtError
 from simt.paper.evidence import Evidence, NotMeasuredError, SystemName
 from simt.paper.measurements import (
+    DRAWS,
     REACHED,
-    RESAMPLES,
     ClaimTest,
     Comparison,
     Curves,
@@ -72,6 +72,8 @@ def describe_difference(
     evidence = Evidence(params, study_name, results)
     runs = study_runs(evidence.study)
     one, other = (_named(name, runs, study_name) for name in names)
+    if one.system == other.system:
+        raise SimtError(f"{names[0]} and {names[1]} are the same system: name two")
     pairs = [
         pair
         for pair in evidence.study.runs
@@ -93,6 +95,10 @@ def _named(text: str, runs: Sequence[Run], study_name: str) -> Named:
     for run in runs:
         for key in _names_of(run):
             known.setdefault(key, []).append(run)
+    for method in {run.method for run in runs} - known.keys():
+        of_method = [run for run in runs if run.method == method]
+        if len({run.variant for run in of_method}) == 1:
+            known[method] = of_method
     chosen = known.get(name.casefold())
     if chosen is None:
         shown = dict.fromkeys(
@@ -104,11 +110,8 @@ def _named(text: str, runs: Sequence[Run], study_name: str) -> Named:
             f"study {study_name} has no system or run {name!r}"
             f"{did_you_mean(name.casefold(), known)}; there are {', '.join(shown)}"
         )
-    return Named(
-        _system(name, knob, chosen),
-        _label(chosen),
-        tuple(chosen),
-    )
+    system = _system(name, knob, chosen)
+    return Named(system, _label(chosen, system.seed), tuple(chosen))
 
 
 def _names_of(run: Run) -> Iterator[str]:
@@ -135,12 +138,16 @@ def _system(name: str, knob: str, runs: Sequence[Run]) -> SystemName:
     return parsed._replace(seed=seed)
 
 
-def _label(runs: Sequence[Run]) -> str:
-    """As in figures; a variant of a curve that has several is named behind it."""
+def _label(runs: Sequence[Run], seed: int | None) -> str:
+    """As in figures; a variant of a curve that has several is named behind it, and so is a seed."""
     run = runs[0]
-    if len({one.variant for one in runs}) == 1:
-        return training_label(run.method, run.variant)
-    return label_of(system_key(run.method, run.variant))
+    is_variant = len({one.variant for one in runs}) == 1
+    label = (
+        training_label(run.method, run.variant)
+        if is_variant
+        else label_of(system_key(run.method, run.variant))
+    )
+    return label if seed is None else f"{label} seed {seed}"
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -264,8 +271,8 @@ def _explained(evidence: Evidence, named: tuple[Named, Named]) -> str:
     is_of_methods = min(seeds) >= SEEDS_OF_A_METHOD
     drawn = "sentences and seeds" if is_of_methods else "sentences"
     text = (
-        f"[ , ]: of {RESAMPLES:,} resamples of {drawn}, 95 % have all differences of a table "
-        "within their intervals at once."
+        f"[ , ]: 95 % confidence intervals by the paired bootstrap over {drawn} "
+        f"({DRAWS.resamples:,} resamples), simultaneous for all differences of a table."
     )
     if not is_of_methods:
         text += (

@@ -83,6 +83,7 @@ class Evidence:
     results: Path
     _files: dict[Point, SentenceStatistics] = field(default_factory=dict)
     _knobs: dict[tuple[Run, ScoreName, Group], Knobs] = field(default_factory=dict)
+    _comets: dict[str, str] = field(default_factory=dict)  # by pair
 
     @property
     def study(self) -> Study:
@@ -107,6 +108,11 @@ class Evidence:
                 f"study {self.study_name} runs no {label_of(wanted.key)} on {pair}"
             )
         return [SystemName(key, wanted.knob) for key in found]
+
+    def setting(self, pair: str, setting: str, name: SystemName) -> float:
+        """What a system of one variant was trained with."""
+        method, variant = name.key.split("/")
+        return float(self.params.method_settings(pair, method, variant)[setting])
 
     def system(self, pair: str, name: SystemName, score: ScoreName, group: Group = "all") -> System:
         """Every seed of a system, sentence by sentence: those that all its runs have."""
@@ -147,7 +153,7 @@ class Evidence:
         if key not in self._knobs:
             is_confidence = SPLITS[score] == "valid"
             self._knobs[key] = (
-                _of_confidence(self.folder(run, "valid"), run, score)
+                _of_confidence(self._folder(Point(run, "valid")), run, score)
                 if is_confidence
                 else self._of_sentences(run, score, group)
             )
@@ -155,17 +161,34 @@ class Evidence:
 
     def _of_sentences(self, run: Run, score: ScoreName, group: Group) -> Knobs:
         statistics = self._sentences(Point(run, SPLITS[score]))
-        column = _column(score, statistics)
-        if column is None:
+        column = self._column(run.pair, score, statistics)
+        if column not in statistics.score_names():
             raise NotMeasuredError(f"{run} has no {SCORE_LABELS[score]} of its sentences")
         return statistics.knob_statistics(column, None if group == ALL else group)
+
+    def _column(self, pair: str, score: ScoreName, statistics: SentenceStatistics) -> str:
+        """Under which name the sentences of a pair have a score."""
+        if score == "comet":
+            return self._comet(pair)
+        return {"bleu": "bleu", "al": statistics.main_latency, "sa": "sa_word"}[score]
+
+    def _comet(self, pair: str) -> str:
+        """COMET by one model for all systems of a pair: by the paper's where it was run."""
+        if pair not in self._comets:
+            points = (Point(run, "test") for run in study_runs(self.study) if run.pair == pair)
+            scored = (one for one in points if (self._folder(one) / SENTENCES_FILE).exists())
+            names = {name for one in scored for name in self._sentences(one).score_names()}
+            models = sorted(name for name in names if name.startswith("comet:"))
+            is_of_paper = COMET_OF_THE_PAPER in models or not models
+            self._comets[pair] = COMET_OF_THE_PAPER if is_of_paper else models[0]
+        return self._comets[pair]
 
     def _sentences(self, point: Point) -> SentenceStatistics:
         """The statistics of a point; all points of a pair must be of the same sentences."""
         if point not in self._files:
             if point.split == "aligned" and self.params.splits(point.run.pair).aligned is None:
                 raise NotMeasuredError(f"{point.run.pair} has no gold alignments")
-            path = self.folder(point.run, point.split) / SENTENCES_FILE
+            path = self._folder(point) / SENTENCES_FILE
             if not path.exists():
                 raise NotMeasuredError(f"{point.run} was not scored on {point.split}")
             self._files[point] = read_sentences(path)
@@ -179,16 +202,21 @@ class Evidence:
             if (other.run.pair, other.split) == (point.run.pair, point.split)
         )
         first = self._files[next(alike)]
+        folder = self._folder(point)
         if (own.sentences, own.references) != (first.sentences, first.references):
             raise SimtError(
-                f"{self.folder(point.run, point.split)} is of other sentences or references than "
-                "the other systems, or BLEU cut them in another way: systems can be compared only "
-                "on the same; decode and score it again"
+                f"{folder} is of other sentences or references than the other systems, or BLEU cut "
+                "them in another way: systems can be compared only on the same; decode and "
+                "score it again"
+            )
+        if own.main_latency != first.main_latency:
+            raise SimtError(
+                f"{folder} has {own.main_latency} as its latency, other systems "
+                f"{first.main_latency}: systems can be compared only at the same; score it again"
             )
 
-    def folder(self, run: Run, split: EvaluationSplit) -> Path:
-        """Where a point of the study lies."""
-        return self.results / "points" / str(Point(run, split))
+    def _folder(self, point: Point) -> Path:
+        return self.results / "points" / str(point)
 
 
 def level(statistics: KnobStatistics) -> Curve:
@@ -201,16 +229,6 @@ def level(statistics: KnobStatistics) -> Curve:
 
 
 # --- what is read ---------------------------------------------------------------------------------
-
-
-def _column(score: ScoreName, statistics: SentenceStatistics) -> str | None:
-    """Under which name the sentences of a point have a score; None if they have none."""
-    names = statistics.score_names()
-    wanted = {"bleu": "bleu", "al": statistics.main_latency, "sa": "sa_word"}
-    if score != "comet":
-        return wanted[score] if wanted[score] in names else None
-    models = sorted(name for name in names if name.startswith("comet:"))
-    return COMET_OF_THE_PAPER if COMET_OF_THE_PAPER in models else next(iter(models), None)
 
 
 def _of_confidence(folder: Path, run: Run, score: ScoreName) -> Knobs:

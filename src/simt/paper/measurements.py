@@ -7,6 +7,7 @@ at the ends of a curve, the other resamples would be a choice of sentences.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -22,13 +23,12 @@ from simt.paper.evidence import (
     SystemName,
 )
 from simt.scoring.quality import Floats
-from simt.scoring.significance import System, repeated_seeds, resample, shared_latencies
+from simt.scoring.significance import Draws, System, resample, shared_latencies
 from simt.settings import Settings
 
-RESAMPLES = 2000
+DRAWS = Draws(resamples=2000, moves=25)
 REACHED = 0.95  # of the resamples
 _LEAST_BLEU = 5.0  # where no system has more, none translates, and equal scores say nothing
-_SEED = 1
 _HALVES: tuple[Group, ...] = ("long", "short")
 
 
@@ -39,14 +39,15 @@ class NoSharedLatencyError(NotMeasuredError):
 class ClaimTest(Settings):
     """What is measured for a claim, and in which range the numbers are expected.
 
-    ``systems`` are compared with ``against``; ``between`` limits the latencies. ``paper`` is what
-    the paper itself prints.
+    ``systems`` are compared with ``against``, or each with the one before in the order of a
+    setting; ``between`` limits the latencies. ``paper`` is what the paper itself prints.
     """
 
     measurement: str
     score: ScoreName
     systems: tuple[str, ...]
     against: tuple[str, ...] = ()
+    order_by: str | None = None
     between: tuple[float, float] | None = None
     above: float | None = None
     below: float | None = None
@@ -62,8 +63,8 @@ class ClaimTest(Settings):
 class Estimate(NamedTuple):
     """A number, the same in every resample (not a number where it has none), and of how much.
 
-    ``of_sentences`` are the resamples before seeds moved them; ``seeds`` has the system with
-    fewest, ``repeated`` the one with fewest of those whose seeds tell how they vary; 0 if none do.
+    ``of_sentences`` are the resamples before seeds moved them; ``seeds`` has the system with the
+    fewest.
     """
 
     what: str
@@ -72,7 +73,6 @@ class Estimate(NamedTuple):
     of_sentences: Floats
     sentences: int
     seeds: int
-    repeated: int
 
 
 class Comparison(NamedTuple):
@@ -112,6 +112,8 @@ class Measurement:
                     lacking.append(str(error))
 
         systems, others = list(named(test.systems)), list(named(test.against))
+        if test.order_by is not None:
+            systems.sort(key=partial(evidence.setting, pair, test.order_by))
         pairing = self.pairing(systems, others) if others or not test.against else []
         return [Comparison(pair, one, rest) for one, rest in pairing], lacking
 
@@ -142,22 +144,13 @@ class Curves(NamedTuple):
     of_sentences: Floats
     sentences: int
     seeds: int
-    repeated: int
 
     def estimate(self, what: str, compute: Callable[[Floats], Floats]) -> Estimate:
         """A number that is computed from the scores of all systems, its last axis latencies."""
         observed, resampled, of_sentences = map(
             compute, (self.observed, self.resampled, self.of_sentences)
         )
-        return Estimate(
-            what,
-            float(observed),
-            resampled,
-            of_sentences,
-            self.sentences,
-            self.seeds,
-            self.repeated,
-        )
+        return Estimate(what, float(observed), resampled, of_sentences, self.sentences, self.seeds)
 
     def only(self, is_kept: npt.NDArray[np.bool_]) -> "Curves":
         """The same at some of the latencies."""
@@ -179,7 +172,10 @@ def shared_curves(
     names = (comparison.system, *comparison.others)
     systems = [evidence.system(comparison.pair, name, test.score, group) for name in names]
     latencies = np.array(comparison.at) if comparison.at else _latencies(systems, names, test)
-    curves = _where_reached(systems, latencies)
+    trained = [
+        (f"{comparison.pair} {name.key}", one) for name, one in zip(names, systems, strict=True)
+    ]
+    curves = _where_reached(trained, latencies, group)
     is_known = ~np.isnan(curves.observed)
     is_shared = is_known[0] & (is_known[1:].any(axis=0) if comparison.others else True)
     if not is_shared.any():
@@ -188,9 +184,11 @@ def shared_curves(
     return curves.only(is_shared)
 
 
-def _where_reached(systems: Sequence[System], latencies: Floats) -> Curves:
+def _where_reached(
+    systems: Sequence[tuple[str, System]], latencies: Floats, group: Group
+) -> Curves:
     """All systems, not a number where one does not reach a latency in nearly every resample."""
-    found = resample(systems, latencies, RESAMPLES, np.random.default_rng(_SEED))
+    found = resample(systems, latencies, DRAWS, group)
     observed, resampled, of_sentences = (
         np.stack([getattr(one, name) for one in found])
         for name in ("observed", "resampled", "of_sentences")
@@ -201,9 +199,8 @@ def _where_reached(systems: Sequence[System], latencies: Floats) -> Curves:
         np.where(is_reached, observed, np.nan),
         np.where(is_reached[:, None, :], resampled, np.nan),
         np.where(is_reached[:, None, :], of_sentences, np.nan),
-        len(systems[0][0][0].latencies),
-        min(map(len, systems)),
-        repeated_seeds(systems),
+        len(systems[0][1][0][0].latencies),
+        min(len(system) for _, system in systems),
     )
 
 

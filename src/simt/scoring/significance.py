@@ -7,20 +7,23 @@ A resample draws sentences, the same ones for every system; the score (BLEU, unl
 say otherwise) and the lagging of every knob value are computed anew from sums over the drawn
 sentences, and interpolated anew.
 
-From three seeds on, a resample also moves the mean of each system as another choice of as many
-seeds might: by a multiple of the deviations that its seeds have from their mean. Drawing seeds from
-so few would give two thirds of their variance, and a normal multiple forgets that the variance was
-estimated from a handful; so the multiples are of Student's t, for each system with the degrees of
-freedom of its own seeds, since one may vary more than another (the problem of Behrens and Fisher;
-Welch's degrees of freedom gave up to 7 % of false verdicts instead of 5). A null simulation
-(tests/unit/scoring/test_calibration.py) shows what that is worth.
+If every system has three seeds or more, a resample also moves the mean of each as another choice
+of as many seeds might: by a multiple of the deviations that its seeds have from their mean. Drawing
+seeds from so few would give two thirds of their variance, and a normal multiple forgets that the
+variance was estimated from a handful; so the multiples are of Student's t, for each system with the
+degrees of freedom of its own seeds, since one may vary more than another (the problem of Behrens
+and Fisher; Welch's degrees of freedom gave up to 7 % of false verdicts instead of 5). A simulation
+(tests/unit/scoring/test_calibration.py) shows what that is worth. The tails of Student's t are long
+and thin, so each resample of sentences is moved many times: its ends would be those of a few rows.
 
-With one or two seeds, the interval is about sentences only, and a verdict about these trainings.
+If one system has one or two seeds, the interval is about sentences only, and a verdict about these
+trainings.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -117,7 +120,7 @@ def shared_latencies(systems: Sequence[System], step: float = 1.0) -> Floats:
 class Resampled:
     """A system's score at each latency: observed (A), and in every resample (RA).
 
-    ``of_sentences`` are the resamples as they were before seeds moved them.
+    ``of_sentences`` are the resamples as they were before seeds moved them, row for row.
     """
 
     latencies: Floats
@@ -126,27 +129,43 @@ class Resampled:
     of_sentences: Floats
 
 
-def resample(
-    systems: Sequence[System], latencies: Floats, resamples: int, rng: np.random.Generator
-) -> list[Resampled]:
-    """Every system's curve over the same drawn sentences; seeds move each by itself.
+class Draws(NamedTuple):
+    """How often sentences are drawn, and how often seeds move each of these resamples.
 
-    Seeds are drawn apart from sentences, so that they move a system alike on any set of these.
+    Generators go by what they are for: the same sentences are drawn wherever a test set is, and a
+    system is moved alike wherever it is compared, but by itself.
     """
-    sentences = _check_sentences(systems)
-    of_sentences, of_seeds = rng.spawn(2)
+
+    resamples: int
+    moves: int = 1
+    seed: int = 1
+
+    def generator(self, *what: str) -> np.random.Generator:
+        """The generator for something."""
+        return np.random.default_rng([self.seed, crc32(" ".join(what).encode())])
+
+
+def resample(
+    systems: Sequence[tuple[str, System]], latencies: Floats, draws: Draws, sample: str = ""
+) -> list[Resampled]:
+    """The curve of every named system over the same drawn sentences of a ``sample``."""
+    sentences = _check_sentences([system for _, system in systems])
+    rng = draws.generator("sentences", sample)
     at = np.asarray(latencies, dtype=np.float64)
     chunks: list[list[Floats]] = [[] for _ in systems]
-    for first in range(0, resamples, _RESAMPLES_AT_ONCE):
-        size = min(_RESAMPLES_AT_ONCE, resamples - first)
-        weights_RS = draw_weights(sentences, size, of_sentences)
-        for chunk, system in zip(chunks, systems, strict=True):
+    for first in range(0, draws.resamples, _RESAMPLES_AT_ONCE):
+        size = min(_RESAMPLES_AT_ONCE, draws.resamples - first)
+        weights_RS = draw_weights(sentences, size, rng)
+        for chunk, (_, system) in zip(chunks, systems, strict=True):
             chunk.append(_seed_curves(system, at, weights_RS).mean(axis=0))
+    is_moved = all(len(system) >= SEEDS_OF_A_METHOD for _, system in systems)
     found = []
-    for system, chunk in zip(systems, chunks, strict=True):
-        observed_NA, drawn_RA = _seed_curves(system, at)[:, 0], np.concatenate(chunk)
-        moved_RA = drawn_RA + _seed_offsets(observed_NA, resamples, of_seeds)
-        found.append(Resampled(at, observed_NA.mean(axis=0), moved_RA, drawn_RA))
+    for (name, system), chunk in zip(systems, chunks, strict=True):
+        observed_NA = _seed_curves(system, at)[:, 0]
+        drawn_RA = np.repeat(np.concatenate(chunk), draws.moves, axis=0)
+        rng = draws.generator("seeds", name)
+        offsets_RA = _seed_offsets(observed_NA, len(drawn_RA), rng) if is_moved else 0.0
+        found.append(Resampled(at, observed_NA.mean(axis=0), drawn_RA + offsets_RA, drawn_RA))
     return found
 
 
@@ -158,16 +177,9 @@ def _seed_curves(
     return np.stack(curves)
 
 
-def repeated_seeds(systems: Sequence[System]) -> int:
-    """The fewest seeds of a system that has enough of them to tell how it varies; 0 if none has."""
-    return min((len(one) for one in systems if len(one) >= SEEDS_OF_A_METHOD), default=0)
-
-
 def _seed_offsets(observed_NA: Floats, resamples: int, rng: np.random.Generator) -> Floats:
     """How far another choice of seeds might move the mean, in each resample: RA."""
     seeds = len(observed_NA)
-    if seeds < SEEDS_OF_A_METHOD:
-        return np.zeros((resamples, observed_NA.shape[1]))
     freedom = seeds - 1
     underestimated_R1 = np.sqrt(freedom / rng.chisquare(freedom, size=(resamples, 1)))
     multiples_RN = underestimated_R1 * rng.normal(size=(resamples, seeds))
@@ -206,11 +218,13 @@ def joint_intervals(resampled: Sequence[Floats], level: float = 0.95) -> list[In
 
     Row r of every number comes from resample r. All intervals leave out the same fraction of their
     number's resamples at either end (Mandel and Betensky 2008), so that of one number alone this
-    is the usual percentile interval. A resample without a value leaves none of its intervals.
+    is the usual percentile interval. A resample without a value of a number is not
+    outside of its interval; one without any value does not count.
     """
     known = [np.sort(values[~np.isnan(values)]) for values in resampled]
     depths = [_depth(*one) for one in zip(resampled, known, strict=True)]
-    most_outlying = np.sort(np.min(depths, axis=0))
+    most_outlying = np.min(depths, axis=0)
+    most_outlying = np.sort(most_outlying[np.isfinite(most_outlying)])
     cut = most_outlying[int((1 - level) * len(most_outlying) + 1e-9)]
     ends = (min(cut, 0.5), max(1 - cut, 0.5))
     return [Interval(*np.quantile(values, ends).tolist()) for values in known]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def expects(above: float | None = None, below: float | None = None) -> ClaimTest
 def number(low: float, high: float, what: str = "n", seeds: int = 3) -> Estimate:
     """A number whose resamples are spread evenly from ``low`` to ``high``."""
     resamples = np.linspace(low, high, 2001)
-    return Estimate(what, (low + high) / 2, resamples, resamples, 300, seeds, repeated=0)
+    return Estimate(what, (low + high) / 2, resamples, resamples, 300, seeds)
 
 
 def judged(test: ClaimTest, *numbers: Estimate, lacking: Sequence[str] = ()) -> str:
@@ -118,7 +119,7 @@ def test_the_interval_shown_is_the_one_that_decides() -> None:
     test = expects(above=0)
     for _ in range(50):
         numbers = [
-            Estimate("n", centre, *[rng.normal(centre, 1, 200)] * 2, 300, 3, 0)
+            Estimate("n", centre, *[rng.normal(centre, 1, 200)] * 2, 300, 3)
             for centre in rng.normal(2, 2, 9)
         ]
         verdict = verdict_of(claim_of(test), Measured([(test, n) for n in numbers], []), "", 3)
@@ -290,7 +291,7 @@ def test_only_systems_of_the_same_sentences_and_references_are_compared(
 ) -> None:
     decode("sm2/bi", lambda index, lag: GOOD)
     decode("itst/uni", lambda index, lag: BAD)
-    path = tmp_path / "points" / "tiny-deen" / "itst" / "uni" / "seed1" / "test" / "sentences.json"
+    path = sentences_file(tmp_path, "itst/uni")
 
     def other_references(statistics: dict[str, Any]) -> None:
         statistics["references"] = "0" * 64
@@ -306,6 +307,70 @@ def test_only_systems_of_the_same_sentences_and_references_are_compared(
         evidence.system("tiny-deen", SystemName("sm2/bi"), "bleu")
         with pytest.raises(SimtError, match=r"itst/uni/seed1/test is of other sentences"):
             evidence.system("tiny-deen", SystemName("itst/uni"), "bleu")
+
+
+def sentences_file(results: Path, run: str) -> Path:
+    return results / "points" / "tiny-deen" / run / "seed1" / "test" / "sentences.json"
+
+
+def test_only_systems_with_the_same_latency_are_compared(
+    params: Params, tmp_path: Path, decode: Decode, edit: Callable[..., None]
+) -> None:
+    def other_latency(statistics: dict[str, Any]) -> None:
+        statistics["main_latency"] = "laal_token"
+
+    for run in ("sm2/bi", "itst/uni"):
+        decode(run, lambda index, lag: GOOD)
+    edit(sentences_file(tmp_path, "itst/uni"), other_latency)
+    with pytest.raises(SimtError, match="has laal_token as its latency, other systems al_token"):
+        measure(params, tmp_path, against("over-latencies", "itst/uni"))
+
+
+def test_comet_of_different_models_is_not_compared(
+    params: Params, tmp_path: Path, decode: Decode, edit: Callable[..., None]
+) -> None:
+    """The paper's model counts for all systems of a pair where one has it."""
+
+    def with_comet(*models: str) -> Callable[[dict[str, Any]], None]:
+        def add(statistics: dict[str, Any]) -> None:
+            for point in statistics["points"]:
+                for model in models:
+                    point["statistics"][f"comet:{model}"] = [0.5] * len(statistics["sentences"])
+
+        return add
+
+    for run in ("sm2/bi", "itst/uni"):
+        decode(run, lambda index, lag: GOOD)
+    edit(sentences_file(tmp_path, "sm2/bi"), with_comet("simt/toy", "Unbabel/wmt22-cometkiwi-da"))
+    edit(sentences_file(tmp_path, "itst/uni"), with_comet("simt/toy"))
+    test = against("over-latencies", "itst/uni").model_copy(update={"score": "comet"})
+    with pytest.raises(NotMeasuredError, match="itst/uni/seed1 has no COMET of its sentences"):
+        measure(params, tmp_path, test)
+    edit(sentences_file(tmp_path, "itst/uni"), with_comet("Unbabel/wmt22-cometkiwi-da"))
+    assert [one.observed for one in measure(params, tmp_path, test)] == [0.0]
+
+
+def test_systems_in_the_order_of_a_setting_are_compared_with_the_one_before(
+    params: Params, tmp_path: Path
+) -> None:
+    test = ClaimTest(
+        measurement="from-one-to-the-next", score="al", below=0,
+        systems=("sm2/bi@0.99", "sm2/bi-w*@0.99"), order_by="confidence_weight",
+    )  # fmt: skip
+    weights = {"bi": 2.0, "bi-w1.0": 1.0}  # by name it would come last
+    sm2 = params.methods["sm2"]
+    variants = {
+        name: variant.model_copy(
+            update={"settings": variant.settings | {"confidence_weight": weights[name]}}
+        ) if name in weights else variant
+        for name, variant in sm2.variants.items()
+    }  # fmt: skip
+    methods = {**params.methods, "sm2": sm2.model_copy(update={"variants": variants})}
+    evidence = Evidence(replace(params, methods=methods), "tiny", tmp_path)
+    measurement = MEASUREMENTS[test.measurement]
+    comparisons, _ = measurement.comparisons(evidence, "tiny-deen", test)
+    pairs = [(one.system.key, one.others[0].key) for one in comparisons]
+    assert pairs == [("sm2/bi", "sm2/bi-w1.0")]
 
 
 def test_levels_are_compared_without_a_latency(
@@ -425,7 +490,7 @@ def test_the_report_prints_claim_verdict_interval_and_the_papers_number() -> Non
     test = expects(above=0).model_copy(update={"paper": 8.0})
     text = as_text(report_of((test, number(0, 2000, "SM²-Bi - wait-k"))))
     assert "holds in this training 1, does not hold in this training 0, not enough data 0" in text
-    assert "[ , ] is the interval that decides: of 2,000 resamples of the sentences, 95 %" in text
+    assert "[ , ] is a 95 % confidence interval by the paired bootstrap over the sentences" in text
     assert text.endswith(
         """
 HOLDS in this training: It is so. (Figure 0)

@@ -50,7 +50,7 @@ def test_curves_are_compared_at_every_whole_latency_that_both_reach(compare: Com
         assert row.split()[1:4] == ["100.00", f"{BAD_BLEU:.2f}", DIFFERENCE]
         assert row.endswith(f"[{DIFFERENCE}, {DIFFERENCE}]  SM²-Bi is better")
     assert where == "SM²-Bi (sm2/bi) has AL 1.00 to 5.00; ITST (itst/uni) has AL 2.00 to 8.00."
-    assert intervals.startswith("[ , ]: of 2,000 resamples of sentences, 95 % have all differences")
+    assert intervals.startswith("[ , ]: 95 % confidence intervals by the paired bootstrap over sen")
 
 
 def test_seeds_that_are_not_covered_are_told(compare: Compare) -> None:
@@ -85,9 +85,13 @@ def test_a_system_of_several_runs_is_one_curve(compare: Compare) -> None:
 
 def test_one_point_is_compared_where_it_is(compare: Compare) -> None:
     columns, row = compare("waitk/k3", "tiny-deen/sm2/bi/seed1")[2:4]
-    assert columns.split()[:4] == ["AL", "wait-k", "3", "SM²-Bi"]
+    assert columns.split()[:6] == ["AL", "wait-k", "3", "SM²-Bi", "seed", "1"]
     assert row.split()[0] == "3"
-    assert row.endswith("SM²-Bi is better")
+    assert row.endswith("SM²-Bi seed 1 is better")
+
+
+def test_a_method_with_one_variant_goes_by_its_name(compare: Compare) -> None:
+    assert compare("sm2/bi", "itst") == compare("sm2/bi", "itst/uni")
 
 
 def test_offline_systems_are_compared_with_the_whole_source(compare: Compare) -> None:
@@ -103,6 +107,8 @@ def test_offline_systems_are_compared_with_the_whole_source(compare: Compare) ->
         ("sm2/bi", "multipath/uni", "SM²-Bi and m-wait-k share no whole AL on tiny-deen. "
          "SM²-Bi (sm2/bi) has AL 1.00 to 5.00; m-wait-k (multipath/uni) has AL 7.00 to 9.00"),
         ("sm2/by", "waitk", "study tiny has no system or run 'sm2/by' (did you mean sm2/bi?)"),
+        ("sm2/bi", "SM²-Bi", "sm2/bi and SM²-Bi are the same system: name two"),
+        ("sm2", "waitk", "study tiny has no system or run 'sm2'"),
         ("waitk", "wait-q", "no system or run 'wait-q' (did you mean wait-k?)"),
         ("sm2/bi@0.5/seed1", "waitk", "sm2/bi@0.5/seed1: after @ comes a knob value, which is a "
          "number or full; a seed comes before it, as in sm2/bi/seed1@0.5"),

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from simt.scoring.sentences import ratio_of
-from simt.scoring.significance import KnobStatistics, System, joint_intervals, resample
+from simt.scoring.significance import Draws, KnobStatistics, System, joint_intervals, resample
 
 SEED_DEVIATION, SMALL_DEVIATION = 1.15, 0.1  # BLEU
 SENTENCES = 100
-TRIALS, RESAMPLES = 1000, 500
+TRIALS, RESAMPLES, MOVES = 1000, 500, 5
 
 
 def make_system(
@@ -42,7 +42,8 @@ def is_decided(
     seeds: int, deviations: tuple[float, float], sentence_error: float, rng: np.random.Generator
 ) -> bool:
     systems = [make_system(seeds, deviation, sentence_error, rng) for deviation in deviations]
-    one, other = resample(systems, np.array([3.0]), RESAMPLES, rng)
+    draws = Draws(RESAMPLES, MOVES, seed=int(rng.integers(2**32)))
+    one, other = resample([("one", systems[0]), ("other", systems[1])], np.array([3.0]), draws)
     ((low, high),) = joint_intervals([(one.resampled - other.resampled)[:, 0]])
     return low > 0 or high < 0
 
@@ -76,3 +77,20 @@ def test_one_seed_decides_by_chance_in_a_quarter_of_all_cases() -> None:
     √(2 · 1.15² + 1.1²) = 1.96, and 1.96 · 1.1 of it are taken for significant, which is 27 %.
     """
     assert false_verdicts(1, 1.1) == pytest.approx(0.27, abs=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("systems", [2, 6])
+def test_numbers_of_several_systems_decide_by_chance_in_at_most_5_percent(systems: int) -> None:
+    """A claim about each of several systems by itself, such as its correlation with correctness."""
+    rng = np.random.default_rng(systems)
+    decided = 0
+    for _ in range(TRIALS):
+        draws = Draws(RESAMPLES, MOVES, seed=int(rng.integers(2**32)))
+        numbers = []
+        for index in range(systems):
+            system = make_system(3, SEED_DEVIATION, 0.5, rng)
+            (found,) = resample([(f"system {index}", system)], np.array([3.0]), draws)
+            numbers.append(found.resampled[:, 0])
+        decided += any(low > 0 or high < 0 for low, high in joint_intervals(numbers))
+    assert 0.005 <= decided / TRIALS <= 0.067

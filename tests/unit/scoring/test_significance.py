@@ -13,6 +13,7 @@ from scipy import stats
 from simt.errors import SimtError
 from simt.scoring.quality import Floats
 from simt.scoring.significance import (
+    Draws,
     KnobStatistics,
     System,
     curve_points,
@@ -139,7 +140,7 @@ def test_a_mean_over_seeds_ends_where_one_of_them_does() -> None:
         [flat_curve(1.0, 2), flat_curve(3.0, 4)],
         [flat_curve(1.0, 4), flat_curve(3.0, 6), flat_curve(5.0, 6)],
     ]
-    (found,) = resample([system], np.array([2.0, 4.0]), 3, np.random.default_rng(0))
+    (found,) = resample([("one", system)], np.array([2.0, 4.0]), Draws(3))
     assert found.observed.tolist() == pytest.approx([40, np.nan], nan_ok=True)
 
 
@@ -153,11 +154,11 @@ def test_from_three_seeds_on_they_move_the_mean_as_students_t_does() -> None:
     systems move independently of each other.
     """
     rng = np.random.default_rng(0)
-    at, error = np.array([3.0]), 10 / np.sqrt(3)
-    (alone,) = resample([levels(4, 5, 6)], at, 20_000, rng)
+    at, error, draws = np.array([3.0]), 10 / np.sqrt(3), Draws(200, moves=100)
+    (alone,) = resample([("one", levels(4, 5, 6))], at, draws)
     moved = (alone.resampled[:, 0] - 50) / error
     assert stats.kstest(moved, stats.t(2).cdf).pvalue > 0.01
-    one, other = resample([levels(4, 5, 6), levels(4, 5, 6)], at, 20_000, rng)
+    one, other = resample([("one", levels(4, 5, 6)), ("other", levels(4, 5, 6))], at, draws)
     difference = (one.resampled - other.resampled)[:, 0] / error
     expected = rng.standard_t(2, 20_000) - rng.standard_t(2, 20_000)
     assert stats.ks_2samp(difference, expected).pvalue > 0.01
@@ -174,14 +175,44 @@ def test_seeds_move_a_system_alike_on_any_number_of_sentences() -> None:
             ]
             for curve in levels(4, 5, 6)
         ]
-        (found,) = resample([system], at, 50, np.random.default_rng(0))
+        (found,) = resample([("one", system)], at, Draws(50), f"{sentences} sentences")
         moved.append(found.resampled - found.of_sentences)
     assert np.allclose(*moved)
 
 
+def test_seeds_move_a_system_alike_wherever_it_is_compared_and_others_by_themselves() -> None:
+    at, systems = np.array([3.0]), {name: levels(4, 5, 6) for name in ("one", "other", "third")}
+    pairs = [("one", "other"), ("one", "third"), ("third", "one")]
+    found = [resample([(name, systems[name]) for name in pair], at, Draws(500)) for pair in pairs]
+    moved = [[system.resampled[:, 0] for system in pair] for pair in found]
+    assert np.array_equal(moved[0][0], moved[1][0])
+    assert np.array_equal(moved[1], moved[2][::-1])
+    for one, other in [(0, 0), (1, 1)], [(0, 1), (1, 1)]:
+        correlation = stats.spearmanr(moved[one[0]][one[1]], moved[other[0]][other[1]]).statistic
+        assert abs(correlation) < 0.15
+
+
+def test_halves_of_the_sentences_are_drawn_by_themselves() -> None:
+    counts = np.array([[10, 10, *[right] * 4, *[10] * 4] for right in (2, 4, 6, 8)])
+    system = [[KnobStatistics(counts, np.full(4, lag)) for lag in (0.0, 9.0)]]
+    drawn = [
+        resample([("one", system)], np.array([3.0]), Draws(100), sample)[0].resampled
+        for sample in ("long", "short")
+    ]
+    assert not np.allclose(*drawn)
+
+
+def test_seeds_move_no_system_where_another_has_too_few() -> None:
+    """Else the interval would be neither about these trainings nor about the methods."""
+    at = np.array([3.0])
+    several, single = resample([("one", levels(4, 5, 6)), ("other", levels(5))], at, Draws(50))
+    assert np.allclose(several.resampled, 50)
+    assert np.allclose(single.resampled, 50)
+
+
 def test_one_or_two_seeds_do_not_move_the_mean() -> None:
     for system in (levels(5), levels(4, 6)):
-        (found,) = resample([system], np.array([3.0]), 50, np.random.default_rng(0))
+        (found,) = resample([("one", system)], np.array([3.0]), Draws(50))
         assert np.allclose(found.resampled, 50)
 
 
@@ -211,8 +242,9 @@ def test_the_fast_bootstrap_is_the_slow_one() -> None:
         make_system(references, [[0.9, 0.4, 0.3], [0.7, 0.6, 0.1]], seed=1),
     ]
     systems = [system for system, _ in made]
-    fast = resample(systems, at, 12, np.random.default_rng(3))
-    rng, _ = np.random.default_rng(3).spawn(2)  # the same draws
+    draws = Draws(12, seed=3)
+    fast = resample([("one", systems[0]), ("other", systems[1])], at, draws, "test")
+    rng = draws.generator("sentences", "test")  # the same draws
     drawn = rng.integers(15, size=(12, 15))
     for (system, texts), ours in zip(made, fast, strict=True):
         for row in range(12):
@@ -235,7 +267,7 @@ def test_weights_draw_as_many_sentences_as_there_are() -> None:
 def test_a_system_does_not_differ_from_itself() -> None:
     references = make_references(30)
     system, _ = make_system(references, [[0.8, 0.5, 0.2]])
-    one, same = resample([system, system], np.array([4.0, 6.0]), 50, np.random.default_rng(0))
+    one, same = resample([("it", system)] * 2, np.array([4.0, 6.0]), Draws(50))
     assert (one.observed == same.observed).all()
     assert joint_intervals(list((one.resampled - same.resampled).T)) == [(0, 0), (0, 0)]
 
@@ -251,7 +283,8 @@ def test_a_clear_difference_is_above_0_and_a_small_one_is_not() -> None:
     bad = with_latencies_of(good, make_system(references, [[0.8, 0.6, 0.4]], seed=1)[0])
     near = with_latencies_of(good, make_system(references, [[0.5, 0.3, 0.1]], seed=2)[0])
     at = shared_latencies([good])
-    best, worst, like = resample([good, bad, near], at, 200, np.random.default_rng(1))
+    named = [("good", good), ("bad", bad), ("near", near)]
+    best, worst, like = resample(named, at, Draws(200))
     clear = joint_intervals(list((best.resampled - worst.resampled).T))
     for interval, difference in zip(clear, best.observed - worst.observed, strict=True):
         assert 0 < interval.low < difference < interval.high
@@ -263,7 +296,7 @@ def test_resamples_that_do_not_reach_a_latency_are_not_numbers() -> None:
     references = make_references(20)
     one, _ = make_system(references, [[0.8, 0.2]])
     edge = curve_points(one[0])[0].max() - 1e-6
-    (result,) = resample([one], np.array([edge, 50.0]), 100, np.random.default_rng(0))
+    (result,) = resample([("one", one)], np.array([edge, 50.0]), Draws(100))
     near, far = np.isnan(result.resampled).sum(axis=0)
     assert 10 < near < 90
     assert far == 100
@@ -306,7 +339,7 @@ def test_a_resample_without_a_value_leaves_no_interval() -> None:
 def test_the_same_generator_gives_the_same_resamples() -> None:
     system, _ = make_system(make_references(20), [[0.8, 0.2], [0.7, 0.3]])
     one, same = (
-        resample([system], np.array([5.0]), 300, np.random.default_rng(7))[0] for _ in range(2)
+        resample([("one", system)], np.array([5.0]), Draws(300, seed=7))[0] for _ in range(2)
     )
     assert np.array_equal(one.resampled, same.resampled, equal_nan=True)
 
@@ -315,4 +348,4 @@ def test_systems_must_have_the_same_number_of_sentences() -> None:
     one, _ = make_system(make_references(20), [[0.8, 0.2]])
     other, _ = make_system(make_references(21), [[0.8, 0.2]])
     with pytest.raises(SimtError, match="sentences"):
-        resample([one, other], np.array([5.0]), 5, np.random.default_rng(0))
+        resample([("one", one), ("other", other)], np.array([5.0]), Draws(5))
