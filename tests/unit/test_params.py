@@ -273,6 +273,17 @@ MISTAKES = {
         ["bi-q"],
         "studies.multi30k.first_seed_only.sm2: there is no variant of sm2 'bi-q'",
     ),
+    "some models of a curve with fewer seeds": (
+        "studies/multi30k/first_seed_only/hmt",
+        ["l2-k4"],
+        "studies.multi30k.first_seed_only.hmt: the models of hmt make up one curve, so all of them "
+        "need the same seeds; add l1-k2, or leave hmt out here",
+    ),
+    "warm-up longer than the training": (
+        "pairs/toy-deen/training/warmup_updates",
+        8000,
+        "pairs.toy-deen.training.warmup_updates: 8,000 is above updates (1,200); lower it",
+    ),
     "start with fewer seeds": (
         "studies/multi30k/first_seed_only",
         {"offline": ["bi-small"]},

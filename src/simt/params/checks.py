@@ -31,6 +31,7 @@ from simt.settings import (
     TrainingSettings,
 )
 from simt.system_folder import names_folder
+from simt.systems import ONE_MODEL_PER_POINT
 
 S = TypeVar("S", bound=Settings)
 
@@ -240,6 +241,18 @@ class Checker:
                 self._check_variants(f"{path}.runs.{pair}.{method}", method, variants)
         for method, variants in study.first_seed_only.items():
             self._check_variants(f"{path}.first_seed_only.{method}", method, variants)
+            if method in ONE_MODEL_PER_POINT:
+                self._check_one_curve(f"{path}.first_seed_only.{method}", method, study)
+
+    def _check_one_curve(self, path: str, method: str, study: Study) -> None:
+        """Models that make up one curve have the same seeds: it has no mean otherwise."""
+        run = {name for methods in study.runs.values() for name in methods.get(method, ())}
+        if repeated := run - set(study.first_seed_only[method]):
+            self.problems.add(
+                path,
+                f"the models of {method} make up one curve, so all of them need the same seeds; "
+                f"add {', '.join(sorted(repeated))}, or leave {method} out here",
+            )
 
     def _paper(self) -> Paper | None:
         """The paper, each of whose drawings shows variants that exist."""

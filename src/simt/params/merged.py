@@ -19,12 +19,23 @@ def check_merged(layers: Layers, studies: Mapping[str, Study], problems: Problem
                 if pair not in layers.pairs or method not in layers.methods:
                     continue  # told where it is
                 if not problems.are_at("training"):  # else told again for every pair
-                    training = layers.common_training(pair, method)
-                    problems.check_whole(TrainingSettings, training, f"pairs.{pair}.training")
+                    _check_training(layers, problems, pair, method)
                 path = f"studies.{study_name}.runs.{pair}.{method}"
                 for variant in variants:
                     if variant in layers.methods[method].variants:
                         _check_run(layers, study, problems, path, (pair, method, variant))
+
+
+def _check_training(layers: Layers, problems: Problems, pair: str, method: str) -> None:
+    """Complete settings, and a learning rate that reaches its peak."""
+    path = f"pairs.{pair}.training"
+    training = layers.common_training(pair, method)
+    problems.check_whole(TrainingSettings, training, path)
+    warmup, updates = training.get("warmup_updates"), training.get("updates")
+    if isinstance(warmup, int) and isinstance(updates, int) and warmup > updates:
+        problems.add(
+            f"{path}.warmup_updates", f"{warmup:,} is above updates ({updates:,}); lower it"
+        )
 
 
 def _check_run(
