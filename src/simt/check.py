@@ -25,6 +25,7 @@ from simt.markers import (
 from simt.params import Params
 from simt.products import SETTINGS_FILE
 from simt.steps import STAGES, Step, Steps
+from simt.wording import count
 
 StepState = Literal["done", "to do", "stale", "damaged"]
 
@@ -211,6 +212,20 @@ def unseen_changes(steps: Iterable[Step]) -> str:
         f"{len(wrong)} steps were made with other settings than those of params.yaml, which "
         "Snakemake does not see, since it did not make them here. To make them again: "
         f"{_to_remove(wrong)}"
+    )
+
+
+def made_otherwise(steps: Iterable[Step]) -> str:
+    """A warning where results are read that params.yaml does not stand for; empty if it does."""
+    look, steps = Inspection(), list(steps)
+    there = [step for step in steps if look.status(step).state != "to do"]
+    others = [step for step in there if look.status(step).state != "done"]
+    if not others:
+        return ""
+    first = others[0]
+    return (
+        f"simt: {len(others)} of {count(len(there), 'result')} of this study do not match "
+        f"params.yaml, such as {first.name} ({look.status(first).why}); `simt plan` lists them"
     )
 
 

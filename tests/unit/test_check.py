@@ -16,6 +16,7 @@ from simt.check import (
     Status,
     check_stage,
     end_future,
+    made_otherwise,
     refuse_damage,
     unseen_changes,
 )
@@ -129,6 +130,20 @@ def test_of_a_changed_list_only_what_differs_is_told(finished: Params) -> None:
     knobs = [*finished.knobs("tiny-deen", "sm2", "bi"), 0.123]
     edit(finished, f"{RUN}/test", "knobs", knobs)
     assert status(finished, f"{RUN}/test").why == "knobs [0.123] -> []"
+
+
+def test_who_reads_results_of_other_settings_is_told(finished: Params) -> None:
+    runs = Steps(finished, "tiny").runs()
+    assert made_otherwise(runs) == ""
+    edit(finished, RUN, "seed", 7)
+    assert made_otherwise(runs) == (
+        f"simt: 1 of {len(runs)} results of this study do not match params.yaml, such as {RUN} "
+        "(seed 7 -> 1); `simt plan` lists them"
+    )
+
+
+def test_what_is_not_there_yet_is_no_result_of_other_settings(params: Params) -> None:
+    assert made_otherwise(Steps(params, "tiny").all()) == ""
 
 
 def test_result_of_a_stale_step_is_stale_too(finished: Params) -> None:

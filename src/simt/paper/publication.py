@@ -34,7 +34,7 @@ def publish(params: Params, study_name: str, to: Path) -> None:
         raise SimtError(
             f"{to} is not empty and was not written by simt publish: give another folder"
         )
-    check_stage(params, study_name, "paper", is_deep=False)
+    check_stage(params, study_name, "paper", is_deep=True)
     files, study = Files(study_name), params.studies[study_name]
     runs = read_runs(files, study)
     drawings = {
@@ -87,7 +87,9 @@ def _provenance(params: Params, study_name: str, runs: Sequence[FinishedRun]) ->
 def _page(
     params: Params, files: Files, drawings: Mapping[str, str], made_by: Mapping[str, Any], to: Path
 ) -> str:
-    place = to.name if to.is_absolute() else to.as_posix()  # no paths of this machine
+    here = Path.cwd()
+    inside = to.relative_to(here) if to.is_relative_to(here) else to
+    place = inside.name if inside.is_absolute() else inside.as_posix()  # no paths of this machine
     parts = [
         f"# Study {files.study}",
         *main_results(params, files.study, RESULTS),
