@@ -75,7 +75,10 @@ def enlarged(panel: Panel) -> Panel:
 
 
 def _crowded(panel: Panel) -> tuple[Limits, Limits] | None:
-    """Where the upper half of the marks is, if that is a small part of the y-axis."""
+    """Where the upper half of the marks is, if that is a small part of the y-axis.
+
+    Also where each curve is at its best, if it is still small then: a part of a curve misleads.
+    """
     assert panel.x_limits is not None
     assert panel.y_limits is not None
     last = panel.x_limits[1]
@@ -83,14 +86,25 @@ def _crowded(panel: Panel) -> tuple[Limits, Limits] | None:
     ys = sorted(mark.y.value for mark in marks)
     if len(ys) < _FEWEST_MARKS:
         return None
-    floor = ys[len(ys) // 2]
-    upper = [mark for mark in marks if mark.y.value >= floor]
+    middle = ys[len(ys) // 2]
     levels = [level.marks[0].y.value for level in panel.levels if level.marks]
     top = max([ys[-1], *levels])
-    if top - floor > _CROWDED * (panel.y_limits[1] - panel.y_limits[0]):
+    lowest = top - _CROWDED * (panel.y_limits[1] - panel.y_limits[0])
+    floors = (min([middle, *_bests(panel)]), middle)
+    floor = next((one for one in floors if one >= lowest), None)
+    if floor is None:
         return None
-    xs = [mark.x.value for mark in upper]
+    xs = [mark.x.value for mark in marks if mark.y.value >= floor]
     return _with_margin(min(xs), max(xs), _X_MARGIN), _with_margin(floor, top, 0.1)
+
+
+def _bests(panel: Panel) -> Iterator[float]:
+    """How high every seed of every curve comes."""
+    for curve in panel.curves:
+        by_seed: dict[int, list[float]] = {}
+        for mark in curve.marks:
+            by_seed.setdefault(mark.place.run.seed, []).append(mark.y.value)
+        yield from (max(ys) for ys in by_seed.values())
 
 
 def _free_corner(panel: Panel) -> _Box | None:

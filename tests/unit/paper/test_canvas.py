@@ -260,6 +260,15 @@ def test_where_marks_are_crowded_is_enlarged_in_the_free_corner() -> None:
     assert inset.x_limits[0] < 6.0 < 10.0 < inset.x_limits[1]
 
 
+def test_a_curve_that_ends_lower_is_enlarged_too_if_it_is_near() -> None:
+    lower, far = ([(x, y - less) for x, y in RISING[4:]] for less in (6.0, 40.0))
+    near = framed(panel_of(RISING, lower)).inset
+    assert near is not None
+    assert near.y_limits[0] < 84.0  # where it is at its best
+    apart = framed(panel_of(RISING, far)).inset
+    assert apart is None or apart.y_limits[0] > 50.0
+
+
 def test_even_curves_and_few_marks_need_no_inset() -> None:
     even = [(float(x), 10.0 * x) for x in range(12)]
     assert framed(panel_of(even)).inset is None
