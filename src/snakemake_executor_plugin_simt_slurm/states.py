@@ -99,13 +99,15 @@ def read_queue(said: str) -> dict[str, JobState]:
 def ends_by_accounting(said: str) -> dict[str, tuple[JobState, End]]:
     """How every job ended that ``sacct --parsable2 --format=JobID,State`` lists, by its number.
 
-    It also tells who has cancelled a job: "CANCELLED by 1000".
+    It also tells who has cancelled a job: "CANCELLED by 1000". The accounting may be behind: a job
+    that it believes to run, to wait or to be requeued is left out, and its outputs decide.
     """
     rows = [line.split("|", 1) for line in said.splitlines() if "|" in line]
     states = {number: JobState(state.split()[0]) for number, state in rows if state.strip()}
     return {
         number: (state, End.SUCCESS if state.name == "COMPLETED" else End.FAILURE)
         for number, state in states.items()
+        if state.name in {"COMPLETED"} | FAILED | PERHAPS_REQUEUED
     }
 
 

@@ -1,5 +1,6 @@
 """When a job has ended, by what SLURM says of it."""
 
+import asyncio
 import logging
 import os
 import time
@@ -84,6 +85,31 @@ def test_sacct_tells_of_several_jobs_how_they_ended_and_who_has_cancelled_one() 
         "9": (JobState("TIMEOUT"), End.FAILURE),
     }
     assert ends_by_accounting("") == {}
+
+
+@pytest.mark.parametrize("state", ["NODE_FAIL", "PREEMPTED"])
+def test_job_that_only_the_accounting_knows_will_not_be_requeued(state: str) -> None:
+    assert ends_by_accounting(f"7|{state}") == {"7": (JobState(state), End.FAILURE)}
+
+
+def put_programs(folder: Path, **says: str) -> None:
+    """Programs that print a line each, whatever they are asked."""
+    for name, line in says.items():
+        program = folder / name
+        program.write_text(f"#!/bin/sh\necho '{line}'\n")
+        program.chmod(0o755)
+
+
+@pytest.mark.parametrize("state", ["RUNNING", "PENDING", "COMPLETING", "REQUEUED", "SUSPENDED"])
+def test_accounting_that_is_behind_leaves_the_answer_to_the_outputs(
+    state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_programs(tmp_path, squeue="", sacct=f"4711|{state}")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    executor = Executor.__new__(Executor)
+    executor.run_uuid, executor._is_silent, executor._watch = "a-run", False, Watch()
+    looks = [asyncio.run(executor._ends_of(["4711"])) for _ in range(LOOKS)]
+    assert looks[-1] == {"4711": (None, End.UNLISTED)}
 
 
 def test_full_queue_and_silent_controller_are_temporary_and_a_wrong_account_is_not() -> None:
