@@ -1,8 +1,8 @@
 """What jobs ask of the machine: GPUs, threads, time and memory, by step and size of model.
 
 Rough on purpose: each attempt at a job may use more than the one before it, and a training that
-is out of time saves and resumes. No result depends on these numbers, except that on a CPU another
-number of threads adds in another order.
+is out of time saves, and resumes with the same time. No result depends on these numbers, except
+that on a CPU another number of threads adds in another order.
 """
 
 from dataclasses import dataclass
@@ -67,6 +67,18 @@ class Jobs:
         if isinstance(self._needs, Resources):
             return self._needs
         return _row(self._needs, self._params, Run.from_wildcards(wildcards))
+
+
+class TrainingJobs(Jobs):
+    """The same for trainings, which resume: each attempt goes on where the last one was."""
+
+    def runtime(self, wildcards: Any, attempt: int) -> int:
+        """Minutes of wall time, always the same: many partitions refuse more than a day or two."""
+        return super().runtime(wildcards, attempt=1)
+
+    def mem_mb(self, wildcards: Any, attempt: int) -> int:
+        """Main memory, at most twice the first: most attempts follow one that was out of time."""
+        return super().mem_mb(wildcards, min(attempt, 2))
 
 
 def rule_resources(params: Params, rule: str, run: Run | None) -> Resources | None:

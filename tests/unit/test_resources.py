@@ -1,13 +1,14 @@
 """What jobs ask for fits what clusters give."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import yaml
 
 from simt.cost import pair_text
 from simt.memory import CPU, training_memory
 from simt.params import load_params
-from simt.resources import DECODING, SCORING, TRAINING, rule_resources
+from simt.resources import DECODING, SCORING, TRAINING, Jobs, TrainingJobs, rule_resources
 from simt.runs import run_settings, study_runs
 
 PROFILE = Path(__file__).parents[2] / "workflow/profiles/slurm/config.yaml"
@@ -20,6 +21,20 @@ def test_a_first_attempt_takes_no_more_than_a_day() -> None:
         assert together * (row.hours + SCORING.hours) <= DAY_HOURS
     for row in TRAINING.values():
         assert row.hours <= DAY_HOURS
+
+
+def test_a_training_that_resumes_asks_for_the_same_time_and_at_most_twice_the_memory() -> None:
+    params = load_params(PROFILE.parents[3] / "params.yaml", "tiny")
+    run = SimpleNamespace(pair="tiny-deen", method="offline", variant="bi", seed="1")
+    jobs = TrainingJobs(params, TRAINING)
+    assert [jobs.runtime(run, attempt) for attempt in (1, 2, 7)] == [240, 240, 240]
+    assert [jobs.mem_mb(run, attempt) for attempt in (1, 2, 7)] == [8000, 16000, 16000]
+
+
+def test_each_attempt_at_another_job_asks_for_more() -> None:
+    jobs = Jobs(load_params(PROFILE.parents[3] / "params.yaml", "tiny"), SCORING)
+    assert [jobs.runtime(None, attempt) for attempt in (1, 2, 4)] == [60, 120, 240]
+    assert [jobs.mem_mb(None, attempt) for attempt in (1, 2, 4)] == [16000, 32000, 64000]
 
 
 def test_a_training_fits_the_memory_it_asks_for_even_without_a_gpu() -> None:

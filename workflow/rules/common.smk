@@ -21,7 +21,15 @@ from simt.products import (
     decoded,
     scored,
 )
-from simt.resources import CORPUS, DECODING, ESTIMATOR, SCORING, TRAINING, Jobs
+from simt.resources import (
+    CORPUS,
+    DECODING,
+    ESTIMATOR,
+    SCORING,
+    TRAINING,
+    Jobs,
+    TrainingJobs,
+)
 from simt.runs import (
     CORPUS_FOLDER,
     PAPER_FOLDER,

@@ -1,5 +1,5 @@
 # One training. What can be resumed lies undeclared in work/: Snakemake deletes only what is declared.
-TRAINING_JOBS = Jobs(PARAMS, TRAINING)
+TRAINING_JOBS = TrainingJobs(PARAMS, TRAINING)
 
 
 rule train:

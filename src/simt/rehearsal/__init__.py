@@ -42,6 +42,8 @@ None of its numbers is a result. It can be deleted at any time; `simt rehearse` 
 """
 PAGE = "rehearsal.html"
 _LOOK_EVERY_S = 5.0  # at the disk
+# What the study would try again must show, at the first try.
+ONCE = ("--retries", "0", "--preemptible-retries", "0")
 _ON_ONE_THREAD = ("train", "decode", "confidences", "states")
 
 Say = Callable[[str], None]
@@ -215,8 +217,7 @@ def _run(folder: Path, choices: Choices, lock: int) -> tuple[bool, int]:
     profile = project / choices.profile
     program += ["--profile", str(profile if profile.is_dir() else choices.profile)]
     choice = [f"study={choices.study}", f"fidelity={choices.fidelity}"]
-    # What the study would try again must show, at the first try.
-    options = ["--config", *choice, "--retries", "0", "--keep-going"]
+    options = ["--config", *choice, *ONCE, "--keep-going"]
     if _is_on_cpu(choices.profile):
         # Most of a short job is its start, which takes one core.
         options += ["--set-threads", *(f"{rule}=1" for rule in _ON_ONE_THREAD)]
