@@ -23,7 +23,7 @@ from simt.training.loop import TrainingStopped
 from simt.training.run import train_run
 from simt.usage import LAUNCHER, note_gpu_memory
 
-_ALONE = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}  # torchrun's, without torchrun
+_PLACE = ("RANK", "WORLD_SIZE", "LOCAL_RANK")  # variables that the launcher sets, as torchrun does
 _MADE_FROM_FILE = "made_from.json"  # in a work folder: digests of what the training reads
 
 
@@ -70,8 +70,7 @@ def _train_here(job: Job) -> None:
     """Train in this process, which may be one of several."""
     use_threads(max(1, job.threads // job.devices))
     settings = parse_argument(RunSettings, job.settings)
-    of_torchrun = (int(os.environ.get(key, value)) for key, value in _ALONE.items())
-    devices = Devices.connect(*of_torchrun)
+    devices = _connect()
     parts = {"bpe": job.corpus} | ({"start": job.start} if job.start else {})
     product = trained(settings)
     step = product.made_in(job.to, settings, parts) if devices.is_first else nullcontext({})
@@ -87,6 +86,16 @@ def _train_here(job: Job) -> None:
         sys.exit(ASKS_FOR_RETRY)
     if devices.is_first:
         shutil.rmtree(job.work)  # not before: until then a kill must lose nothing
+
+
+def _connect() -> Devices:
+    """The place of this process among those of our launcher; alone if that has not started it.
+
+    Others set the same variables, such as the notebook or batch job that this command is typed in.
+    """
+    if LAUNCHER not in os.environ:
+        return Devices.connect(rank=0, world=1, local_rank=0)
+    return Devices.connect(*(int(os.environ[name]) for name in _PLACE))
 
 
 def _forget_other_text(work: Path, made_from: dict[str, str]) -> None:

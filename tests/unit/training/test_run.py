@@ -99,6 +99,16 @@ def test_full_disk_is_a_message_not_a_traceback(
     )
 
 
+def test_variables_of_a_foreign_launcher_do_not_make_a_training_wait_for_others(
+    encoded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1"}.items():
+        monkeypatch.setenv(name, value)
+    options = ["--settings", short_settings().as_json(), "--corpus", str(encoded)]
+    assert main(["train", *options, "--to", str(tmp_path)]) == 0
+    assert json.loads((tmp_path / "run.json").read_text())["devices"] == 1
+
+
 @pytest.mark.parametrize(
     ("wanted", "on_gpu", "on_new_cpu", "on_old_cpu"),
     [
