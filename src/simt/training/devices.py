@@ -43,9 +43,13 @@ class Devices:
         return self.rank == 0
 
     def precision(self, wanted: Precision) -> Precision:
-        """What this device makes of it: a CPU has at most products in bf16, if even those."""
+        """What this device makes of it: a CPU has at most products in bf16, if even those.
+
+        Old GPUs (V100, T4) only emulate bf16: slower than fp32, and less precise.
+        """
         if self.device.type == "cuda":
-            return "fp32" if wanted == "fp32" else "bf16"
+            has_bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
+            return "bf16" if wanted != "fp32" and has_bf16 else "fp32"
         return wanted if wanted == "bf16-products" and has_bf16_products() else "fp32"
 
     def autocast(self, wanted: Precision) -> AbstractContextManager[object]:

@@ -21,9 +21,9 @@ PARAMS = load_params(Path(__file__).parents[3] / "params.yaml", "tiny")
 ALONE = Devices(rank=0, world=1, device=torch.device("cpu"))
 
 
-def short_settings() -> RunSettings:
+def short_settings(**training: Any) -> RunSettings:
     settings = run_settings(PARAMS, Run("tiny-deen", "offline", "bi", 1))
-    changed = settings.training.model_dump(mode="json") | {"updates": 2}
+    changed = settings.training.model_dump(mode="json") | {"updates": 2} | training
     return RunSettings.of(settings.model_dump(mode="json") | {"training": changed})
 
 
@@ -109,24 +109,46 @@ def test_variables_of_a_foreign_launcher_do_not_make_a_training_wait_for_others(
     assert json.loads((tmp_path / "run.json").read_text())["devices"] == 1
 
 
+def pretend_gpu(monkeypatch: pytest.MonkeyPatch, has_bf16: bool) -> None:
+    """A GPU that computes in bf16 itself, or one that would only emulate it."""
+    monkeypatch.setattr(
+        torch.cuda,
+        "is_bf16_supported",
+        lambda including_emulation=True: has_bf16 or including_emulation,
+    )
+
+
 @pytest.mark.parametrize(
-    ("wanted", "on_gpu", "on_new_cpu", "on_old_cpu"),
+    ("wanted", "on_new_gpu", "on_new_cpu"),
     [
-        ("fp32", "fp32", "fp32", "fp32"),
-        ("bf16", "bf16", "fp32", "fp32"),
-        ("bf16-products", "bf16", "bf16-products", "fp32"),
+        ("fp32", "fp32", "fp32"),
+        ("bf16", "bf16", "fp32"),
+        ("bf16-products", "bf16", "bf16-products"),
     ],
 )
 def test_precision_is_what_the_device_has(
     wanted: Precision,
-    on_gpu: str,
+    on_new_gpu: str,
     on_new_cpu: str,
-    on_old_cpu: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cpu, gpu = (Devices(0, 1, torch.device(kind)) for kind in ("cpu", "cuda"))
-    assert gpu.precision(wanted) == on_gpu
+    pretend_gpu(monkeypatch, has_bf16=True)
+    assert gpu.precision(wanted) == on_new_gpu
+    pretend_gpu(monkeypatch, has_bf16=False)
+    assert gpu.precision(wanted) == "fp32"
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
     assert cpu.precision(wanted) == on_new_cpu
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx2": True})
-    assert cpu.precision(wanted) == on_old_cpu
+    assert cpu.precision(wanted) == "fp32"
+
+
+def test_record_of_a_run_has_the_precision_that_an_old_gpu_has_trained_in(
+    encoded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = short_settings(precision="bf16")
+    training = run.open_training(settings, encoded, None, tmp_path, ALONE, checkpoint_minutes=10)
+    training.devices = Devices(rank=0, world=1, device=torch.device("cuda"))
+    pretend_gpu(monkeypatch, has_bf16=False)
+    record = run._report(settings, training, validation={})
+    assert (record["device"], record["precision"]) == ("cuda", "fp32")
