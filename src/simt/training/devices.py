@@ -34,8 +34,16 @@ class Devices:
         if has_gpu:
             torch.cuda.set_device(device)
         if world > 1:
-            dist.init_process_group("nccl" if has_gpu else "gloo", rank=rank, world_size=world)
+            dist.init_process_group(
+                "nccl" if has_gpu else "gloo", rank=rank, world_size=world,
+                device_id=device if has_gpu else None,  # otherwise nccl guesses it from the rank
+            )  # fmt: skip
         return cls(rank, world, device)
+
+    def disconnect(self) -> None:
+        """Leave the other processes, which must all come here; after an error, just end instead."""
+        if self.world > 1:
+            dist.destroy_process_group()
 
     @property
     def is_first(self) -> bool:

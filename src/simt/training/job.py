@@ -83,9 +83,11 @@ def _train_here(job: Job) -> None:
     except TrainingStopped as stopped:
         if devices.is_first:
             print(f"simt: {stopped}; the same command resumes from there", file=sys.stderr)
+        devices.disconnect()
         sys.exit(ASKS_FOR_RETRY)
     if devices.is_first:
         shutil.rmtree(job.work)  # not before: until then a kill must lose nothing
+    devices.disconnect()
 
 
 def _connect() -> Devices:

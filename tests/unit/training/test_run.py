@@ -109,6 +109,17 @@ def test_variables_of_a_foreign_launcher_do_not_make_a_training_wait_for_others(
     assert json.loads((tmp_path / "run.json").read_text())["devices"] == 1
 
 
+def test_training_leaves_the_other_processes_when_all_is_written(
+    encoded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there: list[bool] = []
+    is_there = (tmp_path / "settings.json").exists
+    monkeypatch.setattr(Devices, "disconnect", lambda self: there.append(is_there()))
+    options = ["--settings", short_settings().as_json(), "--corpus", str(encoded)]
+    assert main(["train", *options, "--to", str(tmp_path)]) == 0
+    assert there == [True]
+
+
 def pretend_gpu(monkeypatch: pytest.MonkeyPatch, has_bf16: bool) -> None:
     """A GPU that computes in bf16 itself, or one that would only emulate it."""
     monkeypatch.setattr(
