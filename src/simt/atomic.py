@@ -37,14 +37,23 @@ def atomic_file(path: Path, mode: str = "w", **options: Any) -> Iterator[IO[Any]
 
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """A folder to fill that gets its final name only when the block ends without an error."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    for old in (temporary, path):
-        if old.exists():
-            shutil.rmtree(old)
+    """A folder to fill that gets its final name only when the block ends without an error.
+
+    One that has this name already is kept until then. A folder cannot be renamed onto another: a
+    process that is killed between both renames leaves the whole old one beside the whole new one.
+    """
+    temporary, old = (path.with_name(f".{path.name}.{end}") for end in ("tmp", "old"))
+    if temporary.exists():
+        shutil.rmtree(temporary)
     temporary.mkdir(parents=True)
     yield temporary
+    if old.exists():
+        shutil.rmtree(old)
+    if path.exists():
+        path.rename(old)
     temporary.rename(path)
+    if old.exists():
+        shutil.rmtree(old)
 
 
 def clear_leftovers(*folders: Path) -> None:
