@@ -17,11 +17,16 @@ from simt.atomic import atomic_file
 from simt.errors import SimtError, short
 
 KEPT = 2  # the newest, and the one before it in case the newest is damaged
-_NAME = re.compile(r"update-(\d+)\.pt")
+DAMAGED = ".damaged"  # behind the name of a file that was put aside
+_NAME = re.compile(rf"update-(\d+)\.pt({re.escape(DAMAGED)})?")
 
 
 class DamagedError(SimtError):
     """A file that is not what was written, and will not be, however often it is read."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.finding = f"{path} is damaged ({reason})"
+        super().__init__(f"{self.finding}: delete it and make it again")
 
 
 def save_tensors(path: Path, values: dict[str, Any]) -> None:
@@ -56,7 +61,7 @@ def load_tensors(path: Path) -> dict[str, Any]:
         if isinstance(error, MemoryError) or "allocate memory" in str(error):
             raise SimtError(f"{path} cannot be read: there is not enough memory") from None
         reason = "not tensors, numbers and text only"  # torch's own words advise to run its code
-    raise DamagedError(f"{path} is damaged ({reason}): delete it and make it again")
+    raise DamagedError(path, reason)
 
 
 def _damage(path: Path) -> str | None:
@@ -71,9 +76,9 @@ def _damage(path: Path) -> str | None:
     return None if part is None else f"in its part {short(part)}"
 
 
-def saved_updates(folder: Path) -> list[tuple[int, Path]]:
+def saved_updates(folder: Path, suffix: str = "") -> list[tuple[int, Path]]:
     """The files of a folder by update, oldest first."""
-    found = [(_NAME.fullmatch(path.name), path) for path in folder.glob("update-*.pt")]
+    found = [(_NAME.fullmatch(path.name), path) for path in folder.glob(f"update-*.pt{suffix}")]
     return sorted((int(match[1]), path) for match, path in found if match)
 
 
@@ -91,7 +96,7 @@ class Checkpoints:
             path.unlink()
 
     def newest(self) -> dict[str, Any] | None:
-        """The newest state that is whole, or None; a damaged one is named and passed over.
+        """The newest state that is whole, or None; a damaged one is named and put aside.
 
         One that cannot be read just now may be whole: it is kept, and the error is the caller's.
         """
@@ -99,9 +104,18 @@ class Checkpoints:
             try:
                 return load_tensors(path)
             except DamagedError as error:
-                self.say(f"{error}; going back to the checkpoint before it")
-                path.unlink()
+                self._put_aside(path)
+                self.say(
+                    f"{error.finding}; the newest such file is kept as *{DAMAGED}; "
+                    "going back to the checkpoint before it"
+                )
         return None
+
+    def _put_aside(self, path: Path) -> None:
+        """Rename a file, and keep the newest of its kind: torch may be wrong, and not the file."""
+        path.rename(path.with_name(path.name + DAMAGED))
+        for _, older in saved_updates(self.folder, DAMAGED)[:-1]:
+            older.unlink()
 
 
 class Snapshots:

@@ -53,6 +53,19 @@ def test_damaged_newest_checkpoint_falls_back_to_the_one_before_and_says_so(
     assert newest["position"] == {"update": 1}
     assert len(said) == 1
     assert "update-2.pt is damaged" in said[0]
+    assert "is kept as *.damaged; going back to the checkpoint before it" in said[0]
+    assert (tmp_path / "update-2.pt.damaged").read_bytes() == cut[damage]
+
+
+def test_newest_of_several_damaged_checkpoints_is_kept(tmp_path: Path) -> None:
+    folder, said = checkpoints(tmp_path)
+    for update in (9, 10):
+        (tmp_path / f"update-{update}.pt").write_bytes(b"damaged")
+    assert folder.newest() is None
+    assert len(said) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["update-10.pt.damaged"]
+    folder.save(11, state(11))
+    assert folder.newest() is not None
 
 
 @pytest.mark.parametrize(
