@@ -111,6 +111,8 @@ class Training:
                     interval = LogInterval()
                 if self._is_due(self.settings.validate_every_updates):
                     self._validate()
+                if self.position.is_final and interval.tokens:  # stopped early, between two rows
+                    self._record(interval)
                 bar.update()
                 self._save_if_due(must_stop)
         self.devices.wait_for_all()  # the first process has then written the last snapshot

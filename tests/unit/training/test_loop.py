@@ -224,14 +224,33 @@ def test_loss_that_is_no_number_stops_and_keeps_the_last_good_state(
     assert kept["model"]["scores"].isfinite().all()
 
 
-def test_early_stop_ends_when_validation_no_longer_falls(encoded: Path, tmp_path: Path) -> None:
-    class NeverBetter(Counter):
-        def validation_loss(self, batch: Batch) -> Loss:
-            return replace(super().validation_loss(batch), total=torch.tensor(5.0))
+class NeverBetter(DiesAt):
+    """Its first validation is its best."""
 
-    stopped = training(encoded, tmp_path, NeverBetter(), early_stop_validations=1)
+    def validation_loss(self, batch: Batch) -> Loss:
+        return replace(super().validation_loss(batch), total=torch.tensor(5.0))
+
+
+def test_early_stop_ends_when_validation_no_longer_falls(encoded: Path, tmp_path: Path) -> None:
+    stopped = training(encoded, tmp_path, NeverBetter(9), early_stop_validations=1)
     stopped.run()
     assert stopped.position.update == 8  # the second validation is no better than the first
+
+
+def losses(work: Path) -> list[tuple[int, float]]:
+    return [(row["update"], row["loss"]) for row in rows(work) if "loss" in row]
+
+
+def test_history_of_a_training_that_stops_early_has_its_last_updates(
+    encoded: Path, tmp_path: Path
+) -> None:
+    settings = {"updates": 1500, "early_stop_validations": 1}  # a row for every third update
+    training(encoded, tmp_path / "whole", NeverBetter(9), **settings).run()
+    with pytest.raises(Killed):
+        training(encoded, tmp_path / "died", NeverBetter(8), **settings).run()
+    training(encoded, tmp_path / "died", NeverBetter(9), **settings).run()
+    assert [update for update, _ in losses(tmp_path / "whole")] == [3, 6, 8]
+    assert losses(tmp_path / "died") == losses(tmp_path / "whole")
 
 
 def test_clipping_bounds_the_step(encoded: Path, tmp_path: Path) -> None:
