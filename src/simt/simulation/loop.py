@@ -27,8 +27,9 @@ from simt.simulation.encodings import Ids, SourceEncodings, count_states, pad_id
 from simt.simulation.translations import Translation
 
 BATCH_SENTENCES = 256
-# Numbers that the encodings of a batch may hold: 256 MB in single precision.
-ENCODING_NUMBERS = 2**26
+# Numbers that the encodings of a batch may hold: 256 MB and 4 GB in single precision. A "bi"
+# encoder has encodings of every prefix, and few sentences at a time would leave a GPU idle.
+ENCODING_NUMBERS = {"cpu": 2**26, "cuda": 2**30}
 
 
 class Writer(Protocol):
@@ -185,7 +186,8 @@ def _encoded_batches(
     lengths_B = torch.tensor([len(source) for source in sources], dtype=torch.long, device="cpu")
     shortest_B = _shortest_prefixes(policies, lengths_B)
     numbers_B = count_states(network.encoder, lengths_B, shortest_B) * _numbers_per_state(network)
-    for indices in _cut(lengths_B, numbers_B, batch_sentences):
+    allowed = ENCODING_NUMBERS.get(device.type, ENCODING_NUMBERS["cuda"])
+    for indices in _cut(lengths_B, numbers_B, batch_sentences, allowed):
         chosen = [sources[index] for index in indices]
         source_BM, source_lengths_B = pad_ids(chosen, network.ids.pad, device)
         first_B = shortest_B[indices].to(device)
@@ -205,13 +207,15 @@ def _numbers_per_state(network: Network) -> int:
     return network.width + sum(each.numel() for projection in projections for each in projection)
 
 
-def _cut(lengths_B: Tensor, numbers_B: Tensor, batch_sentences: int) -> Iterator[list[int]]:
+def _cut(
+    lengths_B: Tensor, numbers_B: Tensor, batch_sentences: int, batch_numbers: int
+) -> Iterator[list[int]]:
     """Batches, longest sentences first: what is too large for the memory fails at once."""
     batch: list[int] = []
     size = 0
     for index in np.argsort(-lengths_B.numpy(), kind="stable").tolist():
         numbers = int(numbers_B[index])
-        if batch and (len(batch) == batch_sentences or size + numbers > ENCODING_NUMBERS):
+        if batch and (len(batch) == batch_sentences or size + numbers > batch_numbers):
             yield batch
             batch, size = [], 0
         batch.append(index)

@@ -201,14 +201,29 @@ def test_knobs_together_are_as_each_alone(name: str, knobs: list[Knob]) -> None:
         assert_alike(translations, alone)
 
 
-def test_batches_hold_no_more_numbers_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop_module, "ENCODING_NUMBERS", 100)
+def test_batches_hold_no_more_numbers_than_allowed() -> None:
     lengths = torch.tensor([3, 1, 9, 2, 3])
-    batches = list(loop_module._cut(lengths, 10 * lengths, batch_sentences=2))
+    batches = list(loop_module._cut(lengths, 10 * lengths, batch_sentences=2, batch_numbers=100))
     assert batches == [[2], [0, 4], [3, 1]]
-    monkeypatch.setattr(loop_module, "ENCODING_NUMBERS", 50)
-    batches = list(loop_module._cut(lengths, 10 * lengths, batch_sentences=9))
+    batches = list(loop_module._cut(lengths, 10 * lengths, batch_sentences=9, batch_numbers=50))
     assert batches == [[2], [0], [4, 3], [1]]
+
+
+@pytest.mark.parametrize(("kind", "together"), [("cpu", 1), ("meta", len(SOURCES))])
+def test_batches_are_as_large_as_the_kind_of_device_allows(
+    kind: str, together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A device without numbers stands in for a GPU."""
+    model, policy = make("sm2")
+    monkeypatch.setattr(loop_module, "ENCODING_NUMBERS", {"cpu": 1, "cuda": 10**9})
+    monkeypatch.setattr(loop_module.SourceEncodings, "encode", lambda *_: None)
+    model.network.to(kind)
+    batches = loop_module._encoded_batches(model.network, [policy], SOURCES, batch_sentences=256)
+    assert {len(indices) for indices, _ in batches} == {together}
+
+
+def test_batches_of_a_cpu_are_as_ever_since_results_depend_on_them() -> None:
+    assert loop_module.ENCODING_NUMBERS["cpu"] == 2**26
 
 
 def test_no_sentences_are_no_translations() -> None:
