@@ -53,7 +53,7 @@ class Devices:
     def precision(self, wanted: Precision) -> Precision:
         """What this device makes of it: a CPU has at most products in bf16, if even those.
 
-        Old GPUs (V100, T4) only emulate bf16: slower than fp32, and less precise.
+        Old GPUs (V100, T4) would only emulate bf16, which has less precision and no use there.
         """
         if self.device.type == "cuda":
             has_bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
