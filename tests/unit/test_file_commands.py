@@ -72,6 +72,51 @@ def test_score_of_text_without_blanks_asks_for_its_tokeniser(
     assert row(capsys.readouterr().out, "bleu|text:detokenised|nrefs:1|case:mixed") == ["0.000"]
 
 
+UNCUT = SENTENCE | {"prediction": "我 今天 去 学校", "reference": "我今天去学校上课"}
+THAI = SENTENCE | {"prediction": "ฉัน ไป โรงเรียน วันนี้", "reference": "ฉันไปโรงเรียนวันนี้"}
+
+
+@pytest.mark.parametrize("sentence", [UNCUT, THAI])
+@pytest.mark.parametrize("command", [["score", "--tokeniser", "zh"], ["latency"]])
+def test_a_reference_without_blanks_has_no_length_in_words(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    command: list[str],
+    sentence: dict[str, Any],
+) -> None:
+    assert main([*command, write(tmp_path / "log", sentence)]) == 0
+    said = capsys.readouterr().out
+    assert "|ref:first|" not in said
+    assert row(said, "DAL|unit:word") == ["1.000"]  # takes the length of the prediction
+    (reason,) = [line for line in said.splitlines() if "without blanks" in line]
+    assert reason.startswith("left out: no latency against references")
+    assert "Put blanks between their words" in reason
+    assert "--unit char" in reason
+
+
+def test_a_reference_cut_into_words_has_a_length(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = UNCUT | {"reference": "我 今天 去 学校"}
+    assert main(["score", "--tokeniser", "zh", write(tmp_path / "log", cut)]) == 0
+    said = capsys.readouterr().out
+    assert row(said, "AL|unit:word|eos:no|length:ref") == ["1.000"]
+    assert "left out" not in said
+
+
+@pytest.mark.parametrize("command", ["score", "latency"])
+def test_an_empty_reference_is_noted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    empty = SENTENCE | {"index": 1, "reference": ""}
+    log = write(tmp_path / "log", SENTENCE, empty)
+    assert main([command, log]) == 0
+    note = "note: 1 of 2 references is empty, which counts as one word, as in SimulEval"
+    assert note in capsys.readouterr().out.splitlines()
+    assert main([command, log, "--unit", "other"]) == 0
+    assert "note:" not in capsys.readouterr().out
+
+
 def test_latency_puts_definitions_and_knobs_side_by_side(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

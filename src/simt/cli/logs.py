@@ -2,11 +2,15 @@
 
 import argparse
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from simt.cli.arguments import MODELS, folder, models_folder, threads
 from simt.cli.command import Group, option, several
 from simt.settings import BleuText, BleuTokeniser, LatencyMode
+
+if TYPE_CHECKING:
+    from simt.instances import Instance, Unit
+    from simt.params import Knob
 
 COMMANDS = Group("the output of any system")
 
@@ -80,6 +84,7 @@ def score(options: argparse.Namespace) -> None:
     print(f"{options.file}: {point.sentences} sentences\n\n{score_table(point.scores)}")
     for reason in point.missing.values():
         print(f"\nleft out: {reason}")
+    _print_note(groups, options.unit)
     if options.json:
         write_json(options.json, point.as_json())
 
@@ -97,6 +102,14 @@ def latency(options: argparse.Namespace) -> None:
     print(f"{options.file}: {sentences} sentences\n\n{score_table(rows)}")
     for reason in dict.fromkeys(one for table in tables.values() for one in table.missing):
         print(f"\nleft out: {reason}")
+    _print_note(groups, options.unit)
+
+
+def _print_note(groups: "dict[Knob | None, list[Instance]]", unit: "Unit") -> None:
+    from simt.scoring.latency import note_on_references
+
+    if note := note_on_references(next(iter(groups.values())), unit):
+        print(f"\nnote: {note}")
 
 
 @COMMANDS.command(

@@ -33,8 +33,10 @@ from typing import Any, Literal, NamedTuple
 from simt.errors import SimtError
 from simt.instances import Instance, Number, Unit
 from simt.lagging import average_lagging
+from simt.scoring.blanks import EAST_ASIAN, SOUTH_EAST_ASIAN, is_without_blanks
 from simt.scoring.scores import Score, make_signature, mean
 from simt.settings import LatencyMode
+from simt.wording import count
 
 # --- one sentence -------------------------------------------------------------------------------
 
@@ -253,7 +255,9 @@ def latency_scores(
     if reason is not None:
         raise SimtError(reason)
     given = [lengths_of(instance, definition, unit) for instance in instances]
-    is_reference_known = all(lengths.reference is not None for lengths in given)
+    is_reference_known = why_no_reference(instances, definition, unit) is None and all(
+        lengths.reference is not None for lengths in given
+    )
     scores = []
     for metric in METRICS:
         if not _applies(metric, definition, unit):
@@ -387,11 +391,32 @@ def why_not(instances: Sequence[Instance], definition: Definition) -> str | None
     return None
 
 
-def why_no_reference(definition: Definition, unit: Unit) -> str | None:
+def why_no_reference(
+    instances: Sequence[Instance], definition: Definition, unit: Unit
+) -> str | None:
     """Why lengths of references do not count under a definition, or None."""
-    if _unit_name(definition, unit) != "other":
+    if definition.unit == "token" or unit == "char":
         return None
-    return "no latency against references: their length in the unit of the delays is not known"
+    if unit == "other":
+        return "no latency against references: their length in the unit of the delays is not known"
+    text = "".join(instance.reference_in_words for instance in instances)
+    if not is_without_blanks(text, EAST_ASIAN + SOUTH_EAST_ASIAN):
+        return None
+    return (
+        "no latency against references: they are without blanks, as Chinese, Japanese or Thai is "
+        "written, and each would count as one word. Put blanks between their words, as between "
+        "those of the predictions; or, if the log has a delay for every character, give --unit char"
+    )
+
+
+def note_on_references(instances: Sequence[Instance], unit: Unit) -> str | None:
+    """What to know about the lengths of references, or None."""
+    empty = sum(not instance.reference.strip() for instance in instances)
+    if not empty or unit == "other":
+        return None
+    of_all = f"{empty} of {count(len(instances), 'reference')}"
+    verb, noun = "is" if empty == 1 else "are", "character" if unit == "char" else "word"
+    return f"{of_all} {verb} empty, which counts as one {noun}, as in SimulEval"
 
 
 class LatencyTable(NamedTuple):
@@ -410,7 +435,7 @@ def latency_table(instances: Sequence[Instance], unit: Unit = "word") -> Latency
         if reason is not None:
             missing[reason] = None
             continue
-        if reason := why_no_reference(definition, unit):
+        if reason := why_no_reference(instances, definition, unit):
             missing[reason] = None
         for score in latency_scores(instances, definition, unit):
             rows.setdefault(score.signature, score)

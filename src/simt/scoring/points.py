@@ -102,8 +102,8 @@ def score_groups(
         quality = [] if is_forced else quality_scores(instances, bleu_text, tokeniser)
         point.scores[knob] = quality + point_latencies(instances, mode, unit)
         point.is_empty[knob] = [not instance.prediction.strip() for instance in instances]
-    if reason := why_no_reference(MODES[mode], unit):
-        point.missing[point.main_latency] = reason
+    if reason := why_no_reference(everything, MODES["word_ref"], unit):
+        point.missing[main_column("word_ref", unit)] = reason
     if is_forced:
         point.missing["bleu"] = "the reference was forced: there is no hypothesis to score"
     elif comet is not None:

@@ -5,7 +5,6 @@ put together, which is what the official SM² evaluation does (docs/methods.md, 
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from hashlib import sha256
@@ -17,6 +16,7 @@ import numpy.typing as npt
 
 from simt.errors import SimtError
 from simt.instances import Instance
+from simt.scoring.blanks import EAST_ASIAN, is_without_blanks
 from simt.scoring.scores import Score
 from simt.settings import BleuText, BleuTokeniser
 
@@ -25,8 +25,6 @@ Floats = npt.NDArray[np.float64]
 
 ORDERS = 4
 
-_OF_EAST_ASIA = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # kana, Han, hangul
-_MOST_BLANKS = 0.1  # of all characters; Korean and text that was cut into words have more
 _PACKAGES = {"ja-mecab": "sacrebleu[ja]", "ko-mecab": "sacrebleu[ko]"}
 
 
@@ -100,19 +98,12 @@ def usual_tokeniser(groups: Mapping[Any, Sequence[Instance]], bleu_text: BleuTex
     texts = [
         text for stream in texts_of(instances, bleu_text).references for text in stream if text
     ]
-    if _is_without_blanks("".join(texts)):
+    if is_without_blanks("".join(texts), EAST_ASIAN):
         raise SimtError(
             "the references are Chinese, Japanese or Korean without blanks, in which the usual "
             "tokeniser of BLEU (13a) finds no words: give --tokeniser zh, ja-mecab or ko-mecab"
         )
     return "13a"
-
-
-def _is_without_blanks(text: str) -> bool:
-    """Whether most of the text is in a script of East Asia, and hardly any of it is blanks."""
-    visible = "".join(text.split())
-    has_blanks = len(text) - len(visible) > _MOST_BLANKS * len(text)
-    return not has_blanks and 2 * len(_OF_EAST_ASIA.findall(visible)) > len(visible)
 
 
 @lru_cache(maxsize=4)  # all knob values have the same references, and two groups by length
