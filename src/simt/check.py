@@ -130,27 +130,57 @@ def _short(value: Any) -> str:
 
 def check_stage(params: Params, study_name: str, stage: str, is_deep: bool = False) -> str:
     """A line that says all is well up to a stage; otherwise an error that lists what is not."""
-    wanted = STAGES[: [str(one) for one in STAGES].index(stage) + 1]
-    inspection = Inspection()
-    steps = [step for step in Steps(params, study_name).all() if step.stage in wanted]
-    statuses = [(step, inspection.status(step)) for step in steps]
-    if is_deep:
-        statuses = [
-            (step, inspection.content_damage(step) if status.state == "done" else status)
-            for step, status in statuses
-        ]
+    statuses = _statuses(params, study_name, stage, is_deep)
+    steps = [step for step, _ in statuses]
     wrong = [(step, status) for step, status in statuses if status.state != "done"]
     if wrong:
         head = f"{len(wrong)} of {len(steps)} steps of study {study_name} are not current:"
-        raise SimtError(
-            "\n".join([head, *_lines(wrong), *_remedy(params, study_name, stage, wrong)])
-        )
+        remedy = [f"Bring them up to date with: {_make(params, study_name, stage)}"]
+        if any(not status.is_seen for _, status in wrong):
+            redo = _redo(params, study_name, f"{stage} --deep" if is_deep else stage)
+            remedy.insert(0, f"Snakemake cannot see all of this. Let it see, with: {redo}")
+        raise SimtError("\n".join([head, *_lines(wrong), *remedy]))
     files = sum(len(step.product.vouched) for step in steps)
     compared = "size and content" if is_deep else "size"
     return (
         f"study {study_name}: all {len(steps)} steps up to {stage} are those of params.yaml, "
         f"and their {files} files have the {compared} they were written with"
     )
+
+
+def redo_stage(params: Params, study_name: str, stage: str, is_deep: bool = False) -> str:
+    """What to run now that Snakemake sees all that is not current up to a stage.
+
+    Only markers go, so that what they vouched for counts as not yet made.
+    """
+    unseen = [
+        step.marker
+        for step, status in _statuses(params, study_name, stage, is_deep)
+        if not status.is_seen or _unseen_damage(step)
+    ]
+    for marker in unseen:
+        if marker.is_dir():
+            raise SimtError(f"{marker} is a folder, but must be a file: take it away")
+    for marker in unseen:
+        marker.unlink()
+    again = _make(params, study_name, stage)
+    return f"{count(len(unseen), 'step')} of study {study_name} to be made again, with: {again}"
+
+
+def _statuses(
+    params: Params, study_name: str, stage: str, is_deep: bool
+) -> list[tuple[Step, Status]]:
+    """Every step up to a stage, and whether it is done."""
+    wanted = STAGES[: [str(one) for one in STAGES].index(stage) + 1]
+    inspection = Inspection()
+    steps = [step for step in Steps(params, study_name).all() if step.stage in wanted]
+    statuses = [(step, inspection.status(step)) for step in steps]
+    if not is_deep:
+        return statuses
+    return [
+        (step, inspection.content_damage(step) if status.state == "done" else status)
+        for step, status in statuses
+    ]
 
 
 def _lines(wrong: Iterable[tuple[Step, Status]]) -> list[str]:
@@ -161,22 +191,18 @@ def _lines(wrong: Iterable[tuple[Step, Status]]) -> list[str]:
     ]
 
 
-def _remedy(
-    params: Params, study_name: str, stage: str, wrong: list[tuple[Step, Status]]
-) -> Iterator[str]:
+def _make(params: Params, study_name: str, stage: str) -> str:
+    """The command that makes what is to do up to a stage."""
     choices = f"study={study_name} fidelity={params.fidelity}"
-    if removed := _to_remove(wrong):
-        yield f"Snakemake cannot see all of this. Remove what is wrong: {removed}"
-    yield (
-        "Bring them up to date with: "
-        f"snakemake --profile workflow/profiles/local --config {choices} -- {stage}"
-    )
+    return f"snakemake --profile workflow/profiles/local --config {choices} -- {stage}"
 
 
-def _to_remove(wrong: Iterable[tuple[Step, Status]]) -> str:
-    """The command after which Snakemake makes again what it does not see to be wrong."""
-    markers = [str(step.marker) for step, status in wrong if not status.is_seen]
-    return f"rm -r {' '.join(markers)}" if markers else ""
+def _redo(params: Params, study_name: str, stage: str) -> str:
+    """The command after which Snakemake makes again what it does not see to be wrong.
+
+    As short as it is, however many steps there are: people copy it.
+    """
+    return f"simt check {stage} --redo --study {study_name} --fidelity {params.fidelity}"
 
 
 # --- before Snakemake plans -----------------------------------------------------------------------
@@ -194,24 +220,24 @@ def end_future(steps: Iterable[Step], now: float) -> int:
     return len(future)
 
 
-def unseen_changes(steps: Iterable[Step]) -> str:
+def unseen_changes(params: Params, steps: Iterable[Step]) -> str:
     """What has other settings now without a note of Snakemake's, and the remedy; or nothing.
 
     So are results that were copied here or pulled from a store: it would call them up to date.
     """
-    wrong = [
-        (step, Status("stale", is_seen=False))
-        for step in steps
-        if not is_recorded(step)
+    wrong = sum(
+        not is_recorded(step)
         and (found := settings_of(step.marker)) is not None
         and found != _plain(step)
-    ]
+        for step in steps
+    )
     if not wrong:
         return ""
+    were = "was" if wrong == 1 else "were"
     return (
-        f"{len(wrong)} steps were made with other settings than those of params.yaml, which "
-        "Snakemake does not see, since it did not make them here. To make them again: "
-        f"{_to_remove(wrong)}"
+        f"{count(wrong, 'step')} {were} made with other settings than those of params.yaml, which "
+        "Snakemake does not see, since it did not make this here. To make it again: "
+        f"{_redo(params, params.study, 'paper')}"
     )
 
 
@@ -229,7 +255,7 @@ def made_otherwise(steps: Iterable[Step]) -> str:
     )
 
 
-def refuse_damage(steps: Iterable[Step]) -> None:
+def refuse_damage(params: Params, steps: Iterable[Step]) -> None:
     """Nothing, unless files are damaged in a way that Snakemake does not see: an error.
 
     It makes again what is not there, but takes an emptied or cut file for a good one.
@@ -240,10 +266,9 @@ def refuse_damage(steps: Iterable[Step]) -> None:
         if (found := _unseen_damage(step))
     ]
     if wrong:
-        head = f"{len(wrong)} steps have damaged results:"
-        raise SimtError(
-            "\n".join([head, *_lines(wrong), f"To make them again: {_to_remove(wrong)}"])
-        )
+        head = f"{count(len(wrong), 'step')} with damaged results:"
+        redo = _redo(params, params.study, "paper")
+        raise SimtError("\n".join([head, *_lines(wrong), f"To make this again: {redo}"]))
 
 
 def _unseen_damage(step: Step) -> str:

@@ -17,6 +17,7 @@ from simt.check import (
     check_stage,
     end_future,
     made_otherwise,
+    redo_stage,
     refuse_damage,
     unseen_changes,
 )
@@ -27,6 +28,7 @@ from simt.steps import Step, Steps
 
 FILE = Path(__file__).parents[2] / "params.yaml"
 RUN = "tiny-deen/sm2/bi/seed1"
+REDO = "simt check paper --redo --study tiny --fidelity default"
 MODEL = Path(f"results/runs/{RUN}/model.pt")
 
 
@@ -118,12 +120,19 @@ def test_changed_setting_is_seen_by_snakemake_where_it_has_a_record(finished: Pa
     edit(finished, RUN, "revision", 7)
     steps = Steps(finished, "tiny").all()
     (step,) = (one for one in steps if one.name == RUN)
-    assert unseen_changes(steps).endswith(f"To make them again: rm -r {step.marker}")
-    record = Path(".snakemake/metadata", urlsafe_b64encode(str(step.marker).encode()).decode())
-    record.parent.mkdir(parents=True)
-    record.touch()
+    said = unseen_changes(finished, steps)
+    assert said.startswith("1 step was made with other settings")
+    assert said.endswith(f"To make it again: {REDO}")
+    record(step)
     assert status(finished, RUN).is_seen
-    assert not unseen_changes(steps)
+    assert not unseen_changes(finished, steps)
+
+
+def record(step: Step) -> None:
+    """Snakemake's note of how it made a step."""
+    note = Path(".snakemake/metadata", urlsafe_b64encode(str(step.marker).encode()).decode())
+    note.parent.mkdir(parents=True)
+    note.touch()
 
 
 def test_of_a_changed_list_only_what_differs_is_told(finished: Params) -> None:
@@ -158,7 +167,7 @@ def test_check_names_each_folder_and_the_remedy(params: Params) -> None:
     told = complaint(params, "runs")
     assert "  results/runs/tiny-deen/itst/uni/seed1: to do\n" in told
     assert told.endswith("--config study=tiny fidelity=default -- runs")
-    assert "rm " not in told
+    assert "--redo" not in told
 
 
 def test_a_drawing_of_a_stale_run_is_stale_and_says_which_step(finished: Params) -> None:
@@ -246,7 +255,7 @@ def test_damaged_file_is_named_with_what_is_wrong_and_the_remedy(
     name = path.relative_to(step.folder)
     (line,) = [line for line in said.splitlines() if f" damaged {name} " in line]
     assert told in line
-    assert f"rm -r {step.marker}\n" in said
+    assert f"{REDO}\n" in said
     assert f"{step.name}: {name} " in describe_study(finished, "tiny")
 
 
@@ -284,7 +293,8 @@ def test_points_know_the_model_that_they_came_from(finished: Params) -> None:
     )
     assert status(finished, f"{RUN}/test") == again
     assert status(finished, f"{RUN}/aligned states") == again
-    assert f"rm -r results/points/{RUN}/aligned/settings.json " in complaint(finished)
+    redo_stage(finished, "tiny", "paper")
+    assert not Path(f"results/points/{RUN}/aligned/settings.json").exists()
 
 
 def test_fine_tuned_run_knows_the_model_that_it_started_from(finished: Params) -> None:
@@ -326,13 +336,59 @@ def test_marker_that_says_nothing_counts_for_nothing_and_says_why(
     assert f"{path.parent}: {state} {why}\n" in complaint(finished)
     assert f"{RUN}: {why}" in describe_study(finished, "tiny")
     with pytest.raises(SimtError, match=why):
-        refuse_damage(Steps(finished, "tiny").all())
+        refuse_damage(finished, Steps(finished, "tiny").all())
 
 
-def test_folder_in_the_place_of_a_marker_is_told(finished: Params) -> None:
+# --- to make it again -----------------------------------------------------------------------------
+
+
+def test_the_remedy_for_many_stale_steps_can_be_copied(finished: Params) -> None:
+    for step in Steps(finished, "tiny").runs():
+        edit(finished, step.name, "revision", 7)
+    *_, redo, _ = complaint(finished).splitlines()
+    assert redo == f"Snakemake cannot see all of this. Let it see, with: {REDO}"
+    said = redo_stage(finished, "tiny", "paper")
+    assert said.startswith(f"{len(Steps(finished, 'tiny').runs())} steps of study tiny to be made")
+    assert "--redo" not in complaint(finished)
+    assert {status(finished, step.name).state for step in Steps(finished, "tiny").runs()} == {
+        "to do"
+    }
+
+
+def test_to_redo_takes_away_one_marker_and_nothing_else(finished: Params) -> None:
+    cut(MODEL)
+    before = {path for path in Path("results").rglob("*") if path.is_file()}
+    assert redo_stage(finished, "tiny", "paper").startswith("1 step of study tiny to be made again")
+    after = {path for path in Path("results").rglob("*") if path.is_file()}
+    assert before - after == {MODEL.with_name("settings.json")}
+
+
+def test_to_redo_by_content_needs_to_look_at_it(finished: Params) -> None:
+    MODEL.write_bytes(MODEL.read_bytes()[::-1])
+    assert "simt check runs --deep --redo --study tiny" in complaint(finished, "runs", True)
+    assert redo_stage(finished, "tiny", "runs").startswith("0 steps")
+    assert redo_stage(finished, "tiny", "runs", is_deep=True).startswith("1 step of")
+
+
+def test_damage_that_stops_snakemake_can_be_redone_after_a_setting_has_changed(
+    finished: Params,
+) -> None:
+    edit(finished, RUN, "revision", 7)
+    cut(MODEL)
+    record(find(finished, RUN))
+    assert status(finished, RUN).is_seen
+    with pytest.raises(SimtError, match=r"1 step with damaged results"):
+        refuse_damage(finished, Steps(finished, "tiny").all())
+    redo_stage(finished, "tiny", "paper")
+    refuse_damage(finished, Steps(finished, "tiny").all())
+
+
+def test_folder_in_the_place_of_a_marker_is_told_and_left(finished: Params) -> None:
     path = MODEL.with_name("settings.json")
     path.unlink()
     path.mkdir()
+    with pytest.raises(SimtError, match=rf"{path} is a folder, but must be a file"):
+        redo_stage(finished, "tiny", "paper")
     assert "settings.json cannot be read: Is a directory" in complaint(finished)
     assert "settings.json cannot be read: Is a directory" in describe_study(finished, "tiny")
 
@@ -354,26 +410,26 @@ def test_step_that_was_killed_leaves_no_marker_of_other_settings(finished: Param
 
 
 def test_whole_results_are_not_refused(finished: Params) -> None:
-    refuse_damage(Steps(finished, "tiny").all())
+    refuse_damage(finished, Steps(finished, "tiny").all())
 
 
 def test_missing_file_is_left_to_snakemake_if_it_knows_of_it(finished: Params) -> None:
     MODEL.unlink()
-    refuse_damage(Steps(finished, "tiny").all())
+    refuse_damage(finished, Steps(finished, "tiny").all())
 
 
 def test_missing_raw_file_is_refused_since_snakemake_does_not_know_it(finished: Params) -> None:
     Path("results/corpora/tiny-deen/raw/train.de").unlink()
     with pytest.raises(SimtError, match=r"train\.de is missing") as caught:
-        refuse_damage(Steps(finished, "tiny").all())
-    assert str(caught.value).endswith("rm -r results/corpora/tiny-deen/raw/settings.json")
+        refuse_damage(finished, Steps(finished, "tiny").all())
+    assert str(caught.value).endswith(f"To make this again: {REDO}")
 
 
 def test_emptied_vocabulary_is_refused_with_the_remedy(finished: Params) -> None:
     empty(Path("results/corpora/tiny-deen/bpe/vocabulary"))
     with pytest.raises(SimtError, match="vocabulary has 0 bytes") as caught:
-        refuse_damage(Steps(finished, "tiny").all())
-    assert str(caught.value).endswith("rm -r results/corpora/tiny-deen/bpe/settings.json")
+        refuse_damage(finished, Steps(finished, "tiny").all())
+    assert str(caught.value).endswith(f"To make this again: {REDO}")
 
 
 def test_results_of_a_time_to_come_are_of_now(finished: Params) -> None:
@@ -393,7 +449,7 @@ def test_weights_may_be_gone_in_a_rehearsal_and_nothing_else(params: Params) -> 
     MODEL.unlink()
     assert states(params) == {"done", "damaged", "stale"}
     assert states(rehearsal) == {"done"}
-    refuse_damage(steps.all())
+    refuse_damage(rehearsal, steps.all())
     assert str(MODEL) not in [path for step in steps.all() for path in step.outputs]
     assert str(MODEL) in [path for step in steps.all() for path in step.inputs]
     (MODEL.parent / "history.jsonl").unlink()

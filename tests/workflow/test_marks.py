@@ -218,9 +218,9 @@ def test_damage_is_told_by_check_plan_and_snakemake_with_the_remedy(
     assert told in run(copy, "simt", "plan", "--study", "tiny")
     said = refused(copy, *LOCAL, "-n", *TINY)
     assert told in said
-    remedy = re.search(r"To make them again: (rm .+)$", said, flags=re.MULTILINE)
+    remedy = re.search(r"To make this again: (simt .+)$", said, flags=re.MULTILINE)
     assert remedy is not None
-    subprocess.run(shlex.split(remedy[1]), cwd=copy, check=True)
+    run(copy, *shlex.split(remedy[1]))
     assert planned(copy, *TINY)
     run(copy, "snakemake", "--unlock", *TINY)
 

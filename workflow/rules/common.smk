@@ -62,8 +62,8 @@ try:
     STEPS = Steps(PARAMS, PARAMS.study)
     if workflow.is_main_process and "--unlock" not in sys.argv:
         all_steps = STEPS.all()
-        refuse_damage(all_steps)
-        if changed := unseen_changes(all_steps):
+        refuse_damage(PARAMS, all_steps)
+        if changed := unseen_changes(PARAMS, all_steps):
             logger.warning(changed)
         for changed in changed_since_copied(PARAMS, PARAMS.study, corpora_folder()):
             logger.warning(changed)

@@ -193,13 +193,20 @@ def claims(options: argparse.Namespace) -> None:
         help="check everything up to this stage, e.g. runs",
     ),
     option("--deep", action="store_true", help="also verify the checksum of every file"),
+    option(
+        "--redo",
+        action="store_true",
+        help="do not fail, but have Snakemake make again what it does not see to be wrong: removes "
+        "the markers of these results and nothing else",
+    ),
     STUDY,
 )
 def check(options: argparse.Namespace) -> None:
-    from simt.check import check_stage
+    from simt.check import check_stage, redo_stage
 
     params = study_params(options)
-    print(check_stage(params, params.study, options.stage, options.deep))
+    look = redo_stage if options.redo else check_stage
+    print(look(params, params.study, options.stage, options.deep))
 
 
 @COMMANDS.command(
