@@ -154,7 +154,7 @@ def test_drawing_that_does_not_exist_is_one_message(capsys: pytest.CaptureFixtur
     )
 
 
-@pytest.mark.parametrize("command", [("plan",), ("check", "paper"), ("claims",)])
+@pytest.mark.parametrize("command", [("plan",), ("check",), ("check", "paper"), ("claims",)])
 def test_misspelt_figure_is_told_before_any_work(
     command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -189,8 +189,10 @@ def claims(options: argparse.Namespace) -> None:
     "fail unless the results of a study are complete and match params.yaml",
     option(
         "stage",
+        nargs="?",
         choices=("corpora", "runs", "points", "paper"),
-        help="check everything up to this stage, e.g. runs",
+        default="paper",
+        help="check everything up to this stage, e.g. runs; default: paper, the last one",
     ),
     option("--deep", action="store_true", help="also verify the checksum of every file"),
     option(
