@@ -41,7 +41,8 @@ def read_yaml(path: Path, problems: Problems) -> dict[str, Any]:
     except OSError as error:
         raise SimtError(f"{path} cannot be read: {error.strerror}") from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError: not UTF-8, or too many digits
-        raise SimtError(f"{path} is not YAML: {error}") from None
+        why = str(error).replace('"<unicode string>"', path.name)
+        raise SimtError(f"{path} is not YAML: {why}") from None
     if not isinstance(values, dict | None):
         raise SimtError(f"{path} is not a mapping of keys to values")
     return values or {}

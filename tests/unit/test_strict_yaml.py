@@ -111,3 +111,15 @@ def test_huge_value_is_quoted_in_short(
     said = capsys.readouterr().err
     assert "xxx … xxx" in said
     assert len(said) < 10_000
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("a: 1\nb: [1\nc: 2\n", "in params.yaml, line 3"), ("a: \x07", "in params.yaml, position 3")],
+)
+def test_what_is_no_yaml_is_told_by_its_file_and_place(
+    text: str, place: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SimtError, match=place) as caught:
+        read_yaml(write(tmp_path, text), Problems())
+    assert "<unicode string>" not in str(caught.value)
