@@ -18,6 +18,7 @@ from simt.products import SETTINGS_FILE
 from simt.runs import Run, corpus_folder, study_runs
 from simt.session import Translator
 from simt.settings import METHOD_SETTINGS, DecodingSettings
+from simt.wording import count
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,7 @@ def describe_systems(systems: Sequence[System], study_name: str) -> str:
         for row in rows
     ]
     example = _shortest_name(systems[-1], systems)
-    head = f"Study {study_name}: {len(systems)} finished runs can translate"
+    head = f"Study {study_name}: {count(len(systems), 'finished run')} can translate"
     tail = f'echo "…" | simt translate {example} --study {study_name}'
     return "\n".join([head, "", *lines, "", f"  {tail}"])
 

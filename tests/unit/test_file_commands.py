@@ -36,6 +36,7 @@ def test_score_prints_quality_and_latency_of_another_systems_file(
 ) -> None:
     assert main(["score", write(tmp_path / "log", SENTENCE)]) == 0
     said = capsys.readouterr().out
+    assert said.startswith(f"{tmp_path / 'log'}: 1 sentence\n")
     assert row(said, "bleu|text:detokenised|nrefs:1|case:mixed") == ["100.000"]
     assert row(said, "AL|unit:word|eos:no|length:ref") == ["1.000"]
 

@@ -243,7 +243,7 @@ def test_groups_hold_the_sentences_in_order(tmp_path: Path) -> None:
 
 def test_every_knob_value_must_have_the_same_sentences() -> None:
     instances = [instance_of(index=0, knob=1), instance_of(index=1, knob=1), instance_of(knob=2)]
-    with pytest.raises(SimtError, match=r"1 sentences are missing at knob 2\.0, the first is 1"):
+    with pytest.raises(SimtError, match=r"knob 2\.0 lacks 1 sentence, the first is 1"):
         group_by_knob(instances)
 
 
@@ -336,7 +336,7 @@ def test_what_follows_from_others_may_be_missing(tmp_path: Path, field: str) -> 
         ({"knob": "fast"}, "knob"),
         ({"references": []}, "references"),
         ({"references": ["y", "z"]}, "reference is not the first of references"),
-        ({"tokenised_references": ["x", "y"]}, "2 tokenised_references of 1 references"),
+        ({"tokenised_references": ["x", "y"]}, "2 tokenised_references of 1 reference"),
         ({"source_length": 5}, "source_length is 5 for 4 words"),
     ],
 )
@@ -346,9 +346,17 @@ def test_a_wrong_value_is_named(tmp_path: Path, changes: dict[str, Any], says: s
     assert says in message
 
 
-@pytest.mark.parametrize("value", ["NaN", "Infinity", "1e999"])
-def test_a_number_that_is_none_is_refused(tmp_path: Path, value: str) -> None:
-    assert "line 1: " in complaint(tmp_path, line_with().replace("[3, 4, 4]", f"[3, 4, {value}]"))
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("NaN", "NaN is not a number"),
+        ("Infinity", "a number is too large"),
+        ("1e999", "a number is too large"),
+    ],
+)
+def test_a_number_that_is_none_is_refused(tmp_path: Path, value: str, says: str) -> None:
+    line = line_with().replace("[3, 4, 4]", f"[3, 4, {value}]")
+    assert f"line 1: delays: {says}" in complaint(tmp_path, line)
 
 
 def broken_tokens(**changes: Any) -> str:
@@ -364,8 +372,8 @@ def broken_tokens(**changes: Any) -> str:
         ({"token_delays": None}, "without token_delays: the three go together"),
         ({"tokens": "Hel@@ lo , wor@@ ld !"}, "tokens does not end with <eos>"),
         ({"source_tokens": ""}, "source_tokens does not end with <eos>"),
-        ({"write_confidence": [0.5]}, "1 values of write_confidence for 7 tokens"),
-        ({"read_confidence": [0.5]}, "1 values of read_confidence for 6 tokens read"),
+        ({"write_confidence": [0.5]}, "1 value of write_confidence for 7 tokens"),
+        ({"read_confidence": [0.5]}, "1 value of read_confidence for 6 tokens read"),
         ({"token_elapsed_ms": []}, "0 values of token_elapsed_ms for 7 tokens"),
         ({"write_confidence": ["high"] * 7}, "write_confidence.0"),
         ({"delays": [1, 2, 2, 2]}, "delay 2 is 2, but 1 by token_delays"),
@@ -453,6 +461,7 @@ def test_delays_of_characters_are_counted_as_such(tmp_path: Path) -> None:
     line = line_with(prediction="ab c")
     assert len(list(read_instances(write_lines(tmp_path, line), "char"))) == 1
     assert "3 delays for 2 words" in complaint(tmp_path, line)
+    assert "3 delays for 1 word of" in complaint(tmp_path, line_with(prediction="ab"))
     assert "3 delays for 4 characters" in complaint(
         tmp_path, line_with(prediction="ab cd"), unit="char"
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, get_args
 from simt.cli.arguments import MODELS, folder, models_folder, threads
 from simt.cli.command import Group, option, several
 from simt.settings import BleuText, BleuTokeniser, LatencyMode
+from simt.wording import count
 
 if TYPE_CHECKING:
     from simt.instances import Instance, Unit
@@ -81,7 +82,7 @@ def score(options: argparse.Namespace) -> None:
         options.unit,
         options.tokeniser or usual_tokeniser(groups, options.bleu_text),
     )
-    print(f"{options.file}: {point.sentences} sentences\n\n{score_table(point.scores)}")
+    print(f"{options.file}: {count(point.sentences, 'sentence')}\n\n{score_table(point.scores)}")
     for reason in point.missing.values():
         print(f"\nleft out: {reason}")
     _print_note(groups, options.unit)
@@ -97,9 +98,9 @@ def latency(options: argparse.Namespace) -> None:
 
     groups = read_groups(options.file, options.unit)
     tables = {knob: latency_table(group, options.unit) for knob, group in groups.items()}
-    sentences = len(next(iter(groups.values())))
+    sentences = count(len(next(iter(groups.values()))), "sentence")
     rows = {knob: table.rows for knob, table in tables.items()}
-    print(f"{options.file}: {sentences} sentences\n\n{score_table(rows)}")
+    print(f"{options.file}: {sentences}\n\n{score_table(rows)}")
     for reason in dict.fromkeys(one for table in tables.values() for one in table.missing):
         print(f"\nleft out: {reason}")
     _print_note(groups, options.unit)

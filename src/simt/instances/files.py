@@ -17,6 +17,7 @@ from simt.errors import SimtError
 from simt.instances.record import Instance
 from simt.instances.words import delays_by_tokens
 from simt.params import Knob
+from simt.wording import count
 
 Unit = Literal["word", "char", "ms", "other"]
 
@@ -25,11 +26,11 @@ _LONGEST_LINE = 1 << 24  # bytes: no sentence is so long, and a file without lin
 
 def write_instances(path: Path, instances: Iterable[Instance]) -> int:
     """How many instances were written; the file appears when all of them are in it."""
-    count = 0
+    number = 0
     with atomic_file(path) as stream:
-        for count, instance in enumerate(instances, 1):  # noqa: B007 - the last one is returned
+        for number, instance in enumerate(instances, 1):  # noqa: B007 - the last one is returned
             stream.write(f"{instance.as_json()}\n")
-    return count
+    return number
 
 
 def read_instances(path: Path, unit: Unit = "word") -> Iterator[Instance]:
@@ -114,13 +115,14 @@ def _miscount(instance: Instance, unit: Unit) -> str | None:
     text, words = instance.prediction, instance.words
     written = len(text.split()) if unit != "char" else len("".join(text.split()))
     if words.target == "blanks" and written != len(instance.delays):
-        noun = "characters" if unit == "char" else "words"
-        return f"{len(instance.delays)} delays for {written} {noun} of the prediction; {_SAY_SO}"
+        delays = count(len(instance.delays), "delay")
+        units = count(written, "character" if unit == "char" else "word")
+        return f"{delays} for {units} of the prediction; {_SAY_SO}"
     if unit != "word":
         return None
     present = len(instance.source.split())
     if words.source == "blanks" and present != instance.source_length:
-        return f"source_length is {instance.source_length} for {present} words; {_SAY_SO}"
+        return f"source_length is {instance.source_length} for {count(present, 'word')}; {_SAY_SO}"
     if instance.token_delays is None:
         return None
     counted = delays_by_tokens(instance)
@@ -152,7 +154,7 @@ def _check_same_sentences(groups: dict[Knob | None, list[Instance]], where: str)
     for knob, present in indices.items():
         if missing := everything - present:
             raise SimtError(
-                f"{where}: {len(missing)} sentences are missing at knob {knob}, the first is "
+                f"{where}: knob {knob} lacks {count(len(missing), 'sentence')}, the first is "
                 f"{min(missing)}; every knob value must have the same ones"
             )
     (first, expected), *others = groups.items() if groups else [(None, [])]

@@ -2,6 +2,7 @@
 
 import json
 from itertools import pairwise
+from math import isnan
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -15,6 +16,7 @@ from pydantic import (
 
 from simt.params import Knob
 from simt.pieces import join_pieces
+from simt.wording import count
 
 EOS_TOKEN = "<eos>"
 
@@ -31,8 +33,10 @@ _LARGEST = 2**53  # beyond it, not every whole number is a float
 def _as_number(value: Any) -> Number:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{json.dumps(value)[:40]} is not a number")
-    if not abs(value) <= _LARGEST:  # nor is it a number if it is not one
-        raise ValueError("a number is too large, or none")
+    if abs(value) > _LARGEST:
+        raise ValueError("a number is too large")
+    if isnan(value):
+        raise ValueError("NaN is not a number")
     if value < 0:
         raise ValueError(f"{value} is negative")
     return value
@@ -108,11 +112,11 @@ class Instance(BaseModel):
 
     @model_validator(mode="after")
     def _words_agree(self) -> Self:
-        length = self.prediction_length
+        length, delays = self.prediction_length, count(len(self.delays), "delay")
         if length is not None and length != len(self.delays):
-            raise ValueError(f"{len(self.delays)} delays, but prediction_length is {length}")
+            raise ValueError(f"{delays}, but prediction_length is {length}")
         if self.elapsed and len(self.elapsed) != len(self.delays):
-            raise ValueError(f"{len(self.delays)} delays, but {len(self.elapsed)} elapsed")
+            raise ValueError(f"{delays}, but {len(self.elapsed)} elapsed")
         if self.delays and self.delays[-1] > self.source_length:
             raise ValueError(
                 f"a delay of {self.delays[-1]} in a source of length {self.source_length}"
@@ -126,7 +130,8 @@ class Instance(BaseModel):
         tokenised = self.tokenised_references
         if tokenised is not None and len(tokenised) != len(self.all_references):
             raise ValueError(
-                f"{len(tokenised)} tokenised_references of {len(self.all_references)} references"
+                f"{count(len(tokenised), 'tokenised_reference')} of "
+                f"{count(len(self.all_references), 'reference')}"
             )
         return self
 
@@ -152,17 +157,20 @@ class Instance(BaseModel):
                 raise ValueError(f"{name} does not end with {EOS_TOKEN}")
         delays = self.token_delays
         if len(delays) != len(target):
-            raise ValueError(f"{len(delays)} token_delays for {len(target)} tokens")
+            each = count(len(delays), "token_delay")
+            raise ValueError(f"{each} for {count(len(target), 'token')}")
         if delays[-1] > len(source):
-            raise ValueError(f"a token delay of {delays[-1]} in a source of {len(source)} tokens")
+            tokens = count(len(source), "token")
+            raise ValueError(f"a token delay of {delays[-1]} in a source of {tokens}")
         lengths = {
-            "write_confidence": (self.write_confidence, len(target), "tokens"),
-            "read_confidence": (self.read_confidence, delays[-1], "tokens read"),
-            "token_elapsed_ms": (self.token_elapsed_ms, len(target), "tokens"),
+            "write_confidence": (self.write_confidence, len(target), ""),
+            "read_confidence": (self.read_confidence, delays[-1], " read"),
+            "token_elapsed_ms": (self.token_elapsed_ms, len(target), ""),
         }
-        for name, (values, expected, noun) in lengths.items():
+        for name, (values, expected, done) in lengths.items():
             if values is not None and len(values) != expected:
-                raise ValueError(f"{len(values)} values of {name} for {expected} {noun}")
+                each = f"{count(len(values), 'value')} of {name}"
+                raise ValueError(f"{each} for {count(expected, 'token')}{done}")
 
     @property
     def pieces(self) -> list[str]:

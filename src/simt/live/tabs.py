@@ -17,6 +17,7 @@ from simt.errors import SimtError
 from simt.live.lanes import Event, Heard, Lane
 from simt.live.systems import Served
 from simt.translate import complete_words
+from simt.wording import count
 
 MOST_TABS = 32
 MOST_CHARACTERS = 10_000
@@ -111,7 +112,8 @@ class Tab:
         """
         words, _ = complete_words(_checked(text))
         if len(knobs) != len(self._systems):
-            raise SimtError(f"{len(knobs)} knob values, but {len(self._systems)} systems")
+            systems = count(len(self._systems), "system")
+            raise SimtError(f"{count(len(knobs), 'knob value')}, but {systems}")
         both = zip(self._systems, knobs, strict=True)
         self._knobs = [served.system.knob(knob) for served, knob in both]
         self._asked = self._loop.time()

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from simt.params import Knob
 from simt.scoring.latency import DEGENERACY, is_degenerate
 from simt.scoring.scores import Score
+from simt.wording import count
 
 
 def score_table(columns: Mapping[Knob | None, Sequence[Score]]) -> str:
@@ -53,7 +54,7 @@ def _counted(
     ]
     where = "" if suspects == ["value"] else f" at {', '.join(suspects)}"
     warning = f"; likely a degenerate policy{where}, see {DEGENERACY}" if suspects else ""
-    return f"  (counts {', '.join(counts)} of {total} sentences{warning})"
+    return f"  (counts {', '.join(counts)} of {count(total, 'sentence')}{warning})"
 
 
 def _left_out(row: Sequence[Score | None]) -> str:

@@ -290,7 +290,7 @@ def test_tabs_are_told_when_the_server_stops(systems: list[Served]) -> None:
         ("a", ("1.5", "3", "full"), "'1.5' is no knob value of tiny-deen/sm2/bi"),
         ("a", ("0.5", "no", "full"), "'no' is no knob value"),
         ("a", ("0.5", "3", "0.5"), "its only knob is full"),
-        ("a", ("0.5",), "1 knob values, but 3 systems"),
+        ("a", ("0.5",), "1 knob value, but 3 systems"),
     ],
 )
 def test_what_is_too_much_or_wrong_is_told(

@@ -393,12 +393,12 @@ def test_a_table_never_shows_yaal_without_its_count_and_warning(make_words: Make
     }  # fmt: skip
     (row,) = [line for line in score_table(columns).splitlines() if line.startswith("YAAL|")]
     assert row.endswith(
-        "1.000    2.000  (counts 1, 1 of 1 sentences; likely a degenerate policy at 0.3, see DSPTV)"
+        "1.000    2.000  (counts 1, 1 of 1 sentence; likely a degenerate policy at 0.3, see DSPTV)"
     )
     (row,) = [
         line for line in score_table({None: columns[0.5]}).splitlines() if line.startswith("YAAL|")
     ]
-    assert row.endswith("2.000  (counts 1 of 1 sentences)")
+    assert row.endswith("2.000  (counts 1 of 1 sentence)")
 
 
 def test_average_token_delay_needs_a_count_of_units(make_words: Make) -> None:
