@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 from simt.atomic import atomic_file, write_json
 from simt.corpus.bpe import SubwordNmt, open_subwords, open_vocabularies
 from simt.corpus.example_selection import aligned_sentences, choose_sentences
-from simt.corpus.ids import SIDES, EncodedSplit
+from simt.corpus.ids import REMEDY, SIDES, EncodedSplit
 from simt.corpus.subwords import Subwords
 from simt.corpus.text import Tokeniser, source_tokeniser, target_tokeniser
 from simt.errors import SimtError
@@ -262,12 +262,12 @@ def _raw_text(path: Path, sentences: int) -> list[_RawSentence]:
     """A split as people write it."""
     lines = _lines(path)
     if len(lines) != sentences:
-        raise SimtError(f"{path} has {len(lines)} lines for {sentences} sentences; {_PREPARE}")
+        raise SimtError(f"{path} has {len(lines)} lines for {sentences} sentences; {REMEDY}")
     try:
         return [_RawSentence.model_validate_json(line) for line in lines]
     except ValidationError as error:
         why = error.errors()[0]["msg"]
-        raise SimtError(f"{path} is damaged: {why}; {_PREPARE}") from None
+        raise SimtError(f"{path} is damaged: {why}; {REMEDY}") from None
 
 
 def open_run(run: Path, corpus: Path) -> tuple[Method, Model]:
@@ -303,21 +303,17 @@ def _open_split(corpus: Path, split: str) -> EncodedSplit:
         path = corpus / "text" / f"{split}.{side}"
         lines = _lines(path)
         if len(lines) != len(encoded):
-            raise SimtError(f"{path} has {len(lines)} lines for {len(encoded)} sentences; {_BPE}")
+            raise SimtError(f"{path} has {len(lines)} lines for {len(encoded)} sentences; {REMEDY}")
         encoder, ids = SubwordNmt.open(corpus / "bpe", side), getattr(encoded, side)
         for number, line in enumerate(lines):
             if encoder.encode(line) != ids[number].tolist():
-                raise SimtError(f"{path}, line {number + 1} is not what its ids say; {_BPE}")
+                raise SimtError(f"{path}, line {number + 1} is not what its ids say; {REMEDY}")
     return encoded
-
-
-_PREPARE = "run `simt prepare` again"
-_BPE = "run `simt bpe` again"
 
 
 def prepare_settings(corpus: Path) -> PrepareSettings:
     """How the text of a pair was prepared."""
-    return _settings(PrepareSettings, corpus / "text" / SETTINGS_FILE, _PREPARE)
+    return _settings(PrepareSettings, corpus / "text" / SETTINGS_FILE, REMEDY)
 
 
 def _settings(schema: type[M], marker: Path, remedy: str) -> M:
@@ -326,4 +322,4 @@ def _settings(schema: type[M], marker: Path, remedy: str) -> M:
 
 
 def _lines(path: Path) -> list[str]:
-    return read_text(path, _PREPARE).split("\n")[:-1]
+    return read_text(path, REMEDY).split("\n")[:-1]

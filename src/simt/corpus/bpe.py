@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from simt.atomic import atomic_file
 from simt.corpus.ids import (
+    REMEDY,
     SIDES,
     SPECIAL_IDS,
     UNK,
@@ -235,7 +236,7 @@ class Segmenter:
 
 def read_codes(path: Path) -> list[Merge]:
     """The merges of a codes file."""
-    version, *lines = read_text(path, "run `simt bpe`").split("\n")
+    version, *lines = read_text(path, REMEDY).split("\n")
     if version != _VERSION:
         raise SimtError(f"{path} does not begin with '{_VERSION}': not codes that we can use.")
     for number, line in enumerate(lines[:-1], 2):
@@ -299,8 +300,7 @@ class SubwordNmt:
 def open_subwords(folder: Path) -> tuple[SubwordNmt, SubwordNmt]:
     """The subwords of source and target; joint ones are both."""
     source = SubwordNmt.open(folder, "source")
-    is_joint = (folder / "codes").exists()
-    return source, (source if is_joint else SubwordNmt.open(folder, "target"))
+    return source, (source if _is_joint(folder) else SubwordNmt.open(folder, "target"))
 
 
 def open_vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:
@@ -312,8 +312,12 @@ def open_vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:
 
 def _of_side(folder: Path, name: str, side: Side) -> Path:
     """The file of one side, or the one of both sides."""
-    joint = folder / name
-    return joint if joint.exists() else folder / f"{name}.{side}"
+    return folder / (name if _is_joint(folder) else f"{name}.{side}")
+
+
+def _is_joint(folder: Path) -> bool:
+    """Whether both sides have the same files, one of which may be lost."""
+    return any((folder / name).exists() for name in ("codes", "vocabulary"))
 
 
 # --- encode ----------------------------------------------------------------------------------
@@ -407,7 +411,7 @@ def _open_lines(path: Path) -> Any:
     try:
         return path.open(encoding="utf-8", newline="\n")
     except FileNotFoundError:
-        raise SimtError(f"{path} is missing: run `simt prepare` first.") from None
+        raise SimtError(f"{path} is missing; {REMEDY}") from None
 
 
 def _line_pairs(source: Path, target: Path) -> Iterator[tuple[str, str]]:
@@ -416,5 +420,5 @@ def _line_pairs(source: Path, target: Path) -> Iterator[tuple[str, str]]:
             yield from zip(sources, targets, strict=True)
         except ValueError:
             raise SimtError(
-                f"{source} and {target} differ in their number of lines: run `simt prepare` again."
+                f"{source} and {target} differ in their number of lines; {REMEDY}"
             ) from None

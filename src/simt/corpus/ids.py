@@ -46,7 +46,7 @@ Side = Literal["source", "target"]
 SIDES: tuple[Side, Side] = ("source", "target")
 Ids = npt.NDArray[np.integer[Any]]
 
-_REMEDY = "delete the folder and run `simt bpe` again"
+REMEDY = "delete its folder and run `snakemake -- corpora`"
 
 
 class Vocabulary:
@@ -88,13 +88,13 @@ class Vocabulary:
     @classmethod
     def open(cls, path: Path) -> "Vocabulary":
         """The vocabulary of a file."""
-        lines = read_text(path, _REMEDY).split("\n")[:-1]
+        lines = read_text(path, REMEDY).split("\n")[:-1]
         rows = [line.split(" ") for line in lines]
         for number, row in enumerate(rows, 1):
             if len(row) != 2 or not row[0] or not row[1].isdigit():
-                raise SimtError(f"{path}, line {number}: not a piece and a count; {_REMEDY}")
+                raise SimtError(f"{path}, line {number}: not a piece and a count; {REMEDY}")
         if len({row[0] for row in rows}) < len(rows):
-            raise SimtError(f"{path} names a piece twice; {_REMEDY}")
+            raise SimtError(f"{path} names a piece twice; {REMEDY}")
         return cls([row[0] for row in rows])
 
 
@@ -222,7 +222,7 @@ class EncodedSide:
         ids, offsets = self.ids, self.offsets
         is_known = not len(ids) or (ids.min() >= 0 and ids.max() < len(vocabulary))
         if np.any(np.diff(offsets) < 1) or not is_known or np.any(ids[offsets[1:] - 1] != EOS):
-            raise SimtError(f"the ids are no sentences of the vocabulary beside them; {_REMEDY}")
+            raise SimtError(f"the ids are no sentences of the vocabulary beside them; {REMEDY}")
 
     def lengths(self, indices: npt.NDArray[np.integer[Any]] | slice) -> npt.NDArray[np.int64]:
         """Tokens, with ``<eos>``, of each of these sentences."""
@@ -243,7 +243,7 @@ class EncodedSplit:
     @classmethod
     def open(cls, folder: Path, split: str) -> "EncodedSplit":
         """The split in a folder that ``simt bpe`` wrote; no sentence is read yet."""
-        found = read_file(_SplitDescription, folder / f"{split}.json", _REMEDY)
+        found = read_file(_SplitDescription, folder / f"{split}.json", REMEDY)
         sizes = [(side.tokens, side.vocabulary) for side in (found.source, found.target)]
         stems = [folder / f"{split}.{side}" for side in SIDES]
         return cls(
@@ -267,7 +267,7 @@ def _open_side(stem: Path, sentences: int, tokens: int, vocabulary_size: int) ->
     path = stem.with_name(f"{stem.name}.offsets.npy")
     offsets = _open_array(path, sentences + 1)
     if offsets[0] != 0 or offsets[-1] != tokens:
-        raise SimtError(f"{path} does not fit to the ids beside it; {_REMEDY}")
+        raise SimtError(f"{path} does not fit to the ids beside it; {REMEDY}")
     return EncodedSide(ids, offsets, vocabulary_size)
 
 
@@ -276,13 +276,13 @@ def _open_array(path: Path, length: int) -> npt.NDArray[Any]:
         # An empty array cannot be mapped.
         array = np.load(path, mmap_mode="r" if length else None, allow_pickle=False)
     except FileNotFoundError:
-        raise SimtError(f"{path} is missing; {_REMEDY}") from None
+        raise SimtError(f"{path} is missing; {REMEDY}") from None
     except Exception as error:  # numpy evaluates the header, in which anything may stand
-        raise SimtError(f"{path} is damaged: {short(str(error))}; {_REMEDY}") from None
+        raise SimtError(f"{path} is damaged: {short(str(error))}; {REMEDY}") from None
     if not isinstance(array, np.ndarray):
-        raise SimtError(f"{path} is not one array; {_REMEDY}")
+        raise SimtError(f"{path} is not one array; {REMEDY}")
     if array.shape != (length,) or array.dtype.kind not in "ui":
         raise SimtError(
-            f"{path} holds {array.shape} values of {array.dtype}, not {length} integers; {_REMEDY}"
+            f"{path} holds {array.shape} values of {array.dtype}, not {length} integers; {REMEDY}"
         )
     return np.asarray(array)  # plain view of the same mapped memory: slicing it is much faster

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from simt.corpus.alignments import Links, parse_links
+from simt.corpus.ids import REMEDY
 from simt.errors import SimtError
 from simt.instances import Instance
 from simt.pieces import word_ends
@@ -63,7 +64,7 @@ def _ratio(counts: Sequence[tuple[int, int]]) -> float:
 
 def read_links(path: Path) -> list[Links]:
     """The links of every sentence of a prepared split."""
-    lines = read_text(path, "run `simt prepare` again").split("\n")[:-1]
+    lines = read_text(path, REMEDY).split("\n")[:-1]
     return [
         parse_links(line, 0, f"{path}, line {number}") for number, line in enumerate(lines, start=1)
     ]

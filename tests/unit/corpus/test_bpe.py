@@ -16,6 +16,7 @@ from simt.corpus.bpe import (
     build_bpe,
     count_pieces,
     learn_merges,
+    open_subwords,
     open_vocabularies,
     read_codes,
 )
@@ -164,6 +165,17 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.parametrize("lost", ["codes", "vocabulary"])
+def test_joint_file_that_is_lost_is_named_with_the_remedy(
+    lost: str, text: Path, tmp_path: Path
+) -> None:
+    build_bpe(JOINT, text, tmp_path, processes=1)
+    (tmp_path / lost).unlink()
+    says = rf"/{lost} is missing; delete its folder and run `snakemake -- corpora`"
+    with pytest.raises(SimtError, match=says):
+        open_subwords(tmp_path)
+
+
 def test_bpe_step_writes_joint_codes_and_vocabulary(text: Path, tmp_path: Path) -> None:
     build_bpe(JOINT, text, tmp_path / "bpe", 1)
     names = sorted(files(tmp_path / "bpe"))
@@ -260,5 +272,8 @@ def test_bpe_step_that_fails_has_no_statistics(text: Path, tmp_path: Path) -> No
 
 
 def test_bpe_step_without_training_text_says_what_to_run(tmp_path: Path) -> None:
-    with pytest.raises(SimtError, match=r"train.source is missing: run `simt prepare`"):
+    with pytest.raises(
+        SimtError,
+        match=r"train.source is missing; delete its folder and run `snakemake -- corpora`",
+    ):
         build_bpe(JOINT, tmp_path, tmp_path / "bpe", 1)

@@ -64,7 +64,7 @@ def test_vocabulary_comes_back_from_its_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["the\n", "the 1\n a 2\n", "the 1\n 2\n", "the x\n"])
 def test_vocabulary_file_that_is_damaged_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "vocabulary").write_text(text)
-    with pytest.raises(SimtError, match=r"vocabulary, line \d.*simt bpe"):
+    with pytest.raises(SimtError, match=r"vocabulary, line \d.*snakemake -- corpora"):
         Vocabulary.open(tmp_path / "vocabulary")
 
 
@@ -148,7 +148,7 @@ FILES = [
 @pytest.mark.parametrize("name", FILES)
 def test_encoded_split_with_a_missing_file_names_it(folder: Path, name: str) -> None:
     (folder / name).unlink()
-    with pytest.raises(SimtError, match=rf"{name} is missing.*simt bpe"):
+    with pytest.raises(SimtError, match=rf"{name} is missing.*snakemake -- corpora"):
         EncodedSplit.open(folder, "train")
 
 
@@ -157,7 +157,7 @@ def test_encoded_split_with_a_missing_file_names_it(folder: Path, name: str) -> 
 def test_encoded_split_with_a_cut_file_names_it(folder: Path, name: str, bytes_left: int) -> None:
     data = (folder / name).read_bytes()[:-1]  # the last byte of json is only a line end
     (folder / name).write_bytes(data[:bytes_left])
-    with pytest.raises(SimtError, match=rf"{name} .*simt bpe"):
+    with pytest.raises(SimtError, match=rf"{name} .*snakemake -- corpora"):
         EncodedSplit.open(folder, "train")
 
 
