@@ -15,6 +15,7 @@ from simuleval.agents.states import AgentStates
 
 from simt.errors import SimtError
 from simt.exported import choose_folder
+from simt.gpus import use_threads
 from simt.session import Session
 
 
@@ -38,6 +39,7 @@ class SimtAgent(TextToTextAgent):  # type: ignore[misc]
         chosen = choose_folder(args.model, args.knob)
         if chosen is None:
             raise SimtError(f"--model {args.model}: there is no such folder; simt export makes one")
+        use_threads(args.threads)
         self._translator = chosen.system.open()
         self._knob = chosen.knob
         super().__init__(args)
@@ -47,6 +49,7 @@ class SimtAgent(TextToTextAgent):  # type: ignore[misc]
         """What this agent takes on SimulEval's command line."""
         parser.add_argument("--model", required=True, help="a folder that simt export wrote")
         parser.add_argument("--knob", help="e.g. 0.5 or full; default: the middle of its values")
+        parser.add_argument("--threads", type=int, default=1, help="CPU threads; default: 1")
 
     def build_states(self) -> SimtStates:
         return SimtStates()

@@ -35,6 +35,7 @@ CHINESE_KNOB = "0.5"
 # SimulEval's own command, once for each system: to start Python takes longer than all of them.
 DRIVER = """
 import sys
+import torch
 from simuleval.cli import main
 from simuleval.utils.agent import EVALUATION_SYSTEM_LIST
 for system in sys.argv[1:]:
@@ -46,6 +47,8 @@ for system in sys.argv[1:]:
     if name == "chinese":
         sys.argv += ["--eval-latency-unit", "char", "--sacrebleu-tokenizer", "zh"]
     main()
+with open("threads", "w") as file:
+    print(torch.get_num_threads(), file=file)
 """
 
 pytestmark = [
@@ -88,7 +91,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"in.{language}").write_text(whole, encoding="utf-8")
     as_chinese(folder / "out" / "sm2" / "uni", folder / "out" / "chinese")
     systems = [f"{name}={knob}" for name, knob in {**KNOBS, "chinese": CHINESE_KNOB}.items()]
-    environment = {**os.environ, "PYTHONPATH": str(SIMULEVAL), "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(SIMULEVAL), "OMP_NUM_THREADS": "2"}
     done = subprocess.run(
         [sys.executable, "-c", DRIVER, *systems],
         cwd=folder, env=environment, capture_output=True, text=True,
@@ -123,6 +126,10 @@ def log_of_session(project: Path, name: str) -> Sequence[str]:
 
 def test_every_method_has_an_agent() -> None:
     assert {name.split("/")[0] for name in KNOBS} == set(METHODS)
+
+
+def test_an_agent_computes_with_one_thread_as_simt_translate_does(project: Path) -> None:
+    assert (project / "threads").read_text(encoding="utf-8") == "1\n"
 
 
 @pytest.mark.parametrize("name", KNOBS)
