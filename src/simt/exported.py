@@ -12,7 +12,7 @@ from simt.corpus.bpe import open_vocabularies
 from simt.decoding import prepare_settings, settings_of_run
 from simt.errors import SimtError
 from simt.markers import FileMark
-from simt.methods import METHODS, Method, Model
+from simt.methods import METHODS, Knob, Method, Model
 from simt.model_card import write_card
 from simt.params import Params
 from simt.products import MODEL_FILE
@@ -39,17 +39,18 @@ _EMBEDDING = "target_embedding_VD"
 
 
 def export_named(params: Params, name: str, to: Path) -> None:
-    """Write the finished run that a person names as a folder."""
+    """Write the finished run that a person names as a folder; ``name@0.5`` gives it a knob."""
     chosen = choose(name, None, study_systems(params, params.study))
-    export_run(params, Run.parse(chosen.system.name), to)
+    run = Run.parse(chosen.system.name)
+    settings = _system_settings(params, run, chosen.knob if "@" in name else None)
+    _export_run(params, run, settings, chosen.knob, to)
 
 
-def export_run(params: Params, run: Run, to: Path) -> None:
+def _export_run(params: Params, run: Run, settings: SystemSettings, knob: Knob, to: Path) -> None:
     """Write a finished run as a folder; the manifest is its last file."""
     if to.exists() and any(to.iterdir()):
         raise SimtError(f"{to} is not empty: give a new folder, or delete this one first")
     to.mkdir(parents=True, exist_ok=True)
-    settings = _system_settings(params, run)
     bpe = corpus_folder(run.pair, "bpe")
     weights = read_weights(run.folder / MODEL_FILE, open_vocabularies(bpe))
     with atomic_file(to / WEIGHTS_FILE, "wb") as stream:
@@ -59,7 +60,7 @@ def export_run(params: Params, run: Run, to: Path) -> None:
             shutil.copyfile(path, to / path.name)
     write_json(to / SYSTEM_FILE, json.loads(settings.as_json()))
     files = sorted(to.iterdir())
-    write_card(params, run, to)
+    write_card(params, run, knob, to)
     manifest = Manifest(
         format="simt-system",
         version=1,
@@ -69,7 +70,7 @@ def export_run(params: Params, run: Run, to: Path) -> None:
     write_json(to / MANIFEST_FILE, manifest.model_dump(mode="json"))
 
 
-def _system_settings(params: Params, run: Run) -> SystemSettings:
+def _system_settings(params: Params, run: Run, knob: Knob | None) -> SystemSettings:
     entry = params.pairs[run.pair]
     return SystemSettings(
         name=str(run),
@@ -79,6 +80,7 @@ def _system_settings(params: Params, run: Run) -> SystemSettings:
         text=prepare_settings(corpus_folder(run.pair)).text,
         decoding=params.decoding,
         knobs=params.knobs(run.pair, run.method, run.variant),
+        knob=knob,
     )
 
 
@@ -116,7 +118,10 @@ def open_folder(folder: Path) -> System:
         return make_translator(parts, languages, settings.text, folder, settings.decoding)
 
     variant = Run.parse(settings.name).variant
-    return System(str(folder), settings.run.method, variant, languages, settings.knobs, opened)
+    return System(
+        str(folder), settings.run.method, variant, languages, settings.knobs, opened,
+        own_knob=settings.knob,
+    )  # fmt: skip
 
 
 def _model(folder: Path, manifest: Manifest, settings: SystemSettings) -> tuple[Method, Model]:

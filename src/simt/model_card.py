@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simt.atomic import atomic_file
-from simt.params import Params
+from simt.params import Knob, Params
 from simt.problems import parse_json, read_text
 from simt.products import RUN_FILE, SCORES_FILE
 from simt.runs import RESULTS, Run
@@ -22,18 +22,23 @@ class _Place(NamedTuple):
     bleu: float
 
 
-def write_card(params: Params, run: Run, to: Path) -> None:
-    """Write the card of a run, and its curve where it has been scored."""
+def write_card(params: Params, run: Run, knob: Knob, to: Path) -> None:
+    """Write the card of a run, and its curve where it has been scored.
+
+    ``knob`` is what it translates at if nobody says otherwise.
+    """
     scores = _values(RESULTS / "points" / str(run) / "test" / SCORES_FILE)
     curve = _curve(scores)
     with atomic_file(to / CARD_FILE) as stream:
-        stream.write(model_card(params, run, scores, has_curve=len(curve) > 1))
+        stream.write(model_card(params, run, knob, scores, has_curve=len(curve) > 1))
     if len(curve) > 1:
         with atomic_file(to / CURVE_FILE) as stream:
             stream.write(curve_picture(curve))
 
 
-def model_card(params: Params, run: Run, scores: dict[str, Any], has_curve: bool) -> str:
+def model_card(
+    params: Params, run: Run, knob: Knob, scores: dict[str, Any], has_curve: bool
+) -> str:
     """The card as Markdown."""
     pair = params.pairs[run.pair]
     facts = _values(run.folder / RUN_FILE)
@@ -45,6 +50,7 @@ def model_card(params: Params, run: Run, scores: dict[str, Any], has_curve: bool
         f"`{run.variant}`, seed {run.seed}, trained on `{run.pair}` for "
         f"{facts.get('updates', '?')} updates by simt at commit `{commit}`.",
         '```\necho "…" | simt translate THIS_FOLDER\n```',
+        f"This translates at the knob value {knob}; `THIS_FOLDER@VALUE` asks for another.",
         "## Data",
         _data_lines(params, run.pair),
         f"Licence of the data: {pair.licence or 'as its providers say; simt has no note of it'}. "

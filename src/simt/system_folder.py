@@ -55,6 +55,8 @@ class SystemSettings(Settings):
     text: TextSettings
     decoding: DecodingSettings
     knobs: tuple[float | Literal["full"], ...]
+    # Where it was exported with one: what it translates at if nobody says otherwise.
+    knob: float | Literal["full"] | None = Field(default=None, exclude_if=lambda knob: knob is None)
 
 
 def names_folder(start_from: str) -> bool:

@@ -32,6 +32,7 @@ class System:
     knobs: tuple[Knob, ...]  # that it was decoded at
     open: Callable[[], Translator]
     raw_test: Path | None = None  # sentences that it was not trained on, where they are at hand
+    own_knob: Knob | None = None  # that it was exported with
 
     @property
     def pair(self) -> str:
@@ -39,7 +40,9 @@ class System:
         return self.name.split("/")[0]
 
     def knob(self, text: str | None) -> Knob:
-        """The knob value that a person asks for; without one, the middle of those decoded at."""
+        """The knob value that a person asks for; without one, its own or the middle of all."""
+        if text is None and self.own_knob is not None:
+            return self.own_knob
         if text is None:
             simultaneous = [knob for knob in self.knobs if knob != "full"]
             return simultaneous[len(simultaneous) // 2] if simultaneous else "full"

@@ -94,6 +94,29 @@ def test_card_says_what_it_is_and_where_its_text_comes_from(folder: Path) -> Non
     assert "0" * 40 in card
 
 
+def test_folder_that_was_exported_at_a_knob_value_keeps_it(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(project)
+    assert main(["export", "sm2/bi@0.9", "--to", "out/late", "--study", "tiny"]) == 0
+    assert "at the knob value 0.9;" in Path("out/late/README.md").read_text(encoding="utf-8")
+    usual, asked = (choose_folder("out/late", knob) for knob in (None, "0.3"))
+    assert usual is not None
+    assert asked is not None
+    assert (usual.name, usual.knob, asked.knob) == ("out/late@0.9", 0.9, 0.3)
+    capsys.readouterr()
+    assert translated(project, "out/late", capsys) == translated(project, "sm2/bi@0.9", capsys)
+
+
+def test_folder_that_was_exported_without_a_knob_value_says_nothing_of_it(project: Path) -> None:
+    system = json.loads((project / "out/sm2/system.json").read_text(encoding="utf-8"))
+    assert "knob" not in system  # which versions before would not read
+    card = (project / "out/sm2/README.md").read_text(encoding="utf-8")
+    chosen = choose_folder(str(project / "out/sm2"), None)
+    assert chosen is not None
+    assert f"at the knob value {chosen.knob};" in card
+
+
 def test_card_has_scores_with_signatures_licence_and_curve(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -118,7 +118,12 @@ def _study_systems(options: argparse.Namespace) -> "tuple[list[System], str]":
 
 @COMMANDS.command(
     "export a trained system as a folder that works on any machine",
-    option("run", metavar="RUN", help="a finished run, e.g. sm2/bi or toy-deen/sm2/bi/seed1"),
+    option(
+        "run",
+        metavar="RUN",
+        help="a finished run, e.g. sm2/bi or toy-deen/sm2/bi/seed1; @ adds the knob value that the "
+        "folder translates at if none is given, as in sm2/bi@0.5",
+    ),
     folder("--to", "a new folder", "exported/sm2-bi"),
     STUDY,
     product="files",
