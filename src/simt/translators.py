@@ -149,7 +149,14 @@ def choose(text: str, knob: str | None, systems: Sequence[System]) -> Chosen:
 
 
 def _named(name: str, systems: Sequence[System]) -> list[System]:
-    return [system for system in systems if name in _names_of(system)]
+    found = [system for system in systems if name in _names_of(system)]
+    return found or _of_only_variant(name, systems)
+
+
+def _of_only_variant(name: str, systems: Sequence[System]) -> list[System]:
+    """Those of a method, named by it alone, if there is one variant of it."""
+    found = [one for one in systems if name in (one.method, f"{one.pair}/{one.method}")]
+    return found if len({one.variant for one in found}) == 1 else []
 
 
 def _is_of_several_pairs(systems: Sequence[System]) -> bool:

@@ -40,6 +40,15 @@ def test_name_that_one_pair_has_is_its_first_seed(name: str, meant: str) -> None
     assert choose(name, None, SEVERAL_PAIRS).system.name == meant
 
 
+def test_method_with_one_variant_can_be_named_alone() -> None:
+    assert choose("waitk", None, SEVERAL_PAIRS).system.name == "all/waitk/k3/seed1"
+    assert choose("half/offline@full", None, SEVERAL_PAIRS).system.name == "half/offline/bi/seed1"
+    with pytest.raises(SimtError, match=r"name the pair, too, as in half/offline, all/offline$"):
+        choose("offline", None, SEVERAL_PAIRS)
+    with pytest.raises(SimtError, match="no finished run or exported folder 'waitk'"):
+        choose("waitk", None, [*SEVERAL_PAIRS, system("all/waitk/k5/seed1")])
+
+
 def test_example_is_a_name_that_one_pair_has() -> None:
     described = describe_systems(SEVERAL_PAIRS, "some")
     assert described.endswith("simt translate all/offline/bi --study some")
