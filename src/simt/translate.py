@@ -21,6 +21,7 @@ from simt.errors import SimtError, shown
 from simt.methods import Knob
 from simt.session import Act, Session, Translator
 from simt.translators import Chosen
+from simt.wording import count
 
 _MARK = "\N{REPLACEMENT CHARACTER}"
 _SOURCE_COLUMN = 16
@@ -215,6 +216,7 @@ class Lines:
         self._face.rest(self._sessions, is_line_over)
         if word is None:
             self._tell_cuts()
+            self._tell_unknown()
             self._begin()
 
     def _begin(self) -> None:
@@ -241,6 +243,16 @@ class Lines:
                 self._say(
                     f"line {self._line}: the translation by {speaker.name} was cut off at its "
                     "greatest length (decoding.max_target_tokens)"
+                )
+
+    def _tell_unknown(self) -> None:
+        """Where a system knows less than half of the words: it says something even then."""
+        for speaker, session in zip(self._speakers, self._sessions, strict=True):
+            unknown, words = session.source.unknown, len(session.source.tokens)
+            if 2 * unknown > words:
+                self._say(
+                    f"line {self._line}: {speaker.name} does not know the characters of "
+                    f"{unknown} of {count(words, 'word')}, so its translation means little"
                 )
 
 

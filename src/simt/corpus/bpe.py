@@ -272,6 +272,9 @@ class SubwordNmt:
     def encode_word(self, word: str) -> list[int]:
         return self._table.get(word) or self._look_up(word)
 
+    def knows(self, word: str) -> bool:
+        return UNK not in self.encode_word(word)
+
     def piece(self, number: int) -> str:
         return self._vocabulary.pieces[number]
 

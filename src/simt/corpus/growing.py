@@ -53,6 +53,11 @@ class SourceText:
         """Whether all words together would have been cut in another way."""
         return self.tokens != self._tokeniser.tokenise(" ".join(self.words))
 
+    @property
+    def unknown(self) -> int:
+        """How many of its tokens have pieces that were in no training text."""
+        return sum(not self._subwords.knows(token) for token in self.tokens)
+
     def piece(self, place: int) -> str:
         """A piece that was handed on; behind the last one, the end of the sentence."""
         if place < len(self.pieces):

@@ -29,6 +29,10 @@ class Subwords(Protocol):
         """The ids of the pieces of a word."""
         ...
 
+    def knows(self, word: str) -> bool:
+        """Whether all pieces of a word have ids of their own."""
+        ...
+
     def piece(self, number: int) -> str:
         """The piece of an id, as logs have it."""
         ...
