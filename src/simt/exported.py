@@ -38,12 +38,13 @@ _EMBEDDING = "target_embedding_VD"
 # --- writing --------------------------------------------------------------------------------------
 
 
-def export_named(params: Params, name: str, to: Path) -> None:
+def export_named(params: Params, name: str, to: Path) -> Run:
     """Write the finished run that a person names as a folder; ``name@0.5`` gives it a knob."""
     chosen = choose(name, None, study_systems(params, params.study))
     run = Run.parse(chosen.system.name)
     settings = _system_settings(params, run, chosen.knob if "@" in name else None)
     _export_run(params, run, settings, chosen.knob, to)
+    return run
 
 
 def _export_run(params: Params, run: Run, settings: SystemSettings, knob: Knob, to: Path) -> None:

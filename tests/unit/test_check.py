@@ -21,6 +21,7 @@ from simt.check import (
     refuse_damage,
     unseen_changes,
 )
+from simt.cli.stale import warn_of_other_settings
 from simt.errors import SimtError
 from simt.params import Params, load_params
 from simt.plan import describe_study
@@ -149,6 +150,20 @@ def test_who_reads_results_of_other_settings_is_told(finished: Params) -> None:
         f"simt: 1 of {len(runs)} results of this study do not match params.yaml, such as {RUN} "
         "(seed 7 -> 1); `simt plan` lists them"
     )
+
+
+def test_only_the_runs_that_are_used_are_told_of(
+    finished: Params, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit(finished, RUN, "seed", 7)
+    warn_of_other_settings(finished, ["tiny-deen/sm2/uni/seed1"])
+    assert capsys.readouterr() == ("", "")
+    warn_of_other_settings(finished, [RUN])
+    out, err = capsys.readouterr()
+    assert not out
+    assert err.startswith("simt: 1 of 1 result of this study do not match params.yaml")
+    warn_of_other_settings(finished)
+    assert f"such as {RUN} " in capsys.readouterr().err
 
 
 def test_what_is_not_there_yet_is_no_result_of_other_settings(params: Params) -> None:

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -152,23 +151,14 @@ def runs(options: argparse.Namespace) -> None:
     STUDY,
 )
 def compare(options: argparse.Namespace) -> None:
+    from simt.cli.stale import warn_of_other_settings
     from simt.paper.contrast import describe_difference
     from simt.runs import RESULTS
 
     params = study_params(options)
-    _warn_of_other_settings(params)
+    warn_of_other_settings(params)
     names = (options.one, options.other)
     print(describe_difference(params, params.study, names, options.at, RESULTS))
-
-
-def _warn_of_other_settings(params: "Params") -> None:
-    """Say on stderr that the numbers are not those of params.yaml, where they are not."""
-    from simt.check import made_otherwise
-    from simt.steps import Steps
-
-    steps = Steps(params, params.study)
-    if warning := made_otherwise([*steps.runs(), *steps.points()]):
-        print(warning, file=sys.stderr)
 
 
 @COMMANDS.command(
@@ -176,12 +166,13 @@ def _warn_of_other_settings(params: "Params") -> None:
     STUDY,
 )
 def claims(options: argparse.Namespace) -> None:
+    from simt.cli.stale import warn_of_other_settings
     from simt.paper.claims import judge_claims
     from simt.paper.claims_report import as_text
     from simt.runs import RESULTS
 
     params = study_params(options)
-    _warn_of_other_settings(params)
+    warn_of_other_settings(params)
     print(as_text(judge_claims(params, params.study, RESULTS)), end="")
 
 

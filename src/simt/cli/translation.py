@@ -100,11 +100,17 @@ def serve(options: argparse.Namespace) -> None:
 
 def _chosen(options: argparse.Namespace, knob: str | None) -> "list[Chosen]":
     """The systems that a person names."""
+    from simt.cli.stale import warn_of_other_settings
     from simt.exported import choose_system
+    from simt.params import load_params
 
-    return [
+    chosen = [
         choose_system(name, knob, lambda: _study_systems(options)[0]) for name in options.systems
     ]
+    if runs := {one.system.name for one in chosen if one.system.raw_test is not None}:
+        params = load_params(options.params, options.study, options.fidelity)
+        warn_of_other_settings(params, runs)
+    return chosen
 
 
 def _study_systems(options: argparse.Namespace) -> "tuple[list[System], str]":
@@ -129,9 +135,11 @@ def _study_systems(options: argparse.Namespace) -> "tuple[list[System], str]":
     product="files",
 )
 def export(options: argparse.Namespace) -> None:
+    from simt.cli.stale import warn_of_other_settings
     from simt.exported import export_named
     from simt.params import load_params
 
     params = load_params(options.params, options.study, options.fidelity)
-    export_named(params, options.run, options.to)
+    run = export_named(params, options.run, options.to)
+    warn_of_other_settings(params, [str(run)])
     print(f"simt: exported; try: simt translate {options.to}")

@@ -1,0 +1,20 @@
+"""A word on stderr where results are not those of params.yaml."""
+
+import sys
+from collections.abc import Collection
+
+from simt.check import made_otherwise
+from simt.params import Params
+from simt.steps import Steps
+
+
+def warn_of_other_settings(params: Params, runs: Collection[str] | None = None) -> None:
+    """Say so of some runs, or of all that a study has trained, decoded and scored."""
+    steps = Steps(params, params.study)
+    read = (
+        [*steps.runs(), *steps.points()]
+        if runs is None
+        else [step for step in steps.runs() if step.name in runs]
+    )
+    if warning := made_otherwise(read):
+        print(warning, file=sys.stderr)
