@@ -16,7 +16,14 @@ from typing import Any, Literal
 from simt.atomic import read_object
 from simt.curve import bleu_at_latencies
 from simt.errors import SimtError
-from simt.markers import Marker, file_digest, readable_marker
+from simt.markers import (
+    EARLIER,
+    Marker,
+    UnreadableMarkerError,
+    file_digest,
+    read_marker,
+    readable_marker,
+)
 from simt.params import Params
 from simt.products import (
     CONFIDENCE_FILE,
@@ -138,7 +145,7 @@ def read_record(params: Params, run: Run, now: float, is_over: bool) -> RunRecor
     ``is_over`` says that nothing is being trained any more. Otherwise a run without a model is
     taken to be running as long as its record grows.
     """
-    trained = readable_marker(run.folder / SETTINGS_FILE)
+    trained = _trained(run.folder / SETTINGS_FILE)
     if trained is None:
         return _unfinished(run, run_settings(params, run), now, is_over)
     history = run.folder / HISTORY_FILE
@@ -154,6 +161,17 @@ def read_record(params: Params, run: Run, now: float, is_over: bool) -> RunRecor
         history=history,
         points=_points(run, trained),
     )
+
+
+def _trained(path: Path) -> Marker | None:
+    """The marker of a finished training; None before that, and of an earlier version's."""
+    try:
+        return read_marker(path)
+    except UnreadableMarkerError as error:
+        if str(error) == EARLIER:
+            return None
+        remedy = "`simt check runs` says how to make the run again"
+        raise UnreadableRecordError(f"{path.parent} is damaged, {error}: {remedy}") from None
 
 
 def _unfinished(run: Run, settings: RunSettings, now: float, is_over: bool) -> RunRecord | None:

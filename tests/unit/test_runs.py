@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simt.cli import main
 from simt.markers import settings_of
 from simt.params import load_params
 from simt.runs import (
@@ -24,7 +25,8 @@ from simt.runs import (
     viewed_points,
 )
 
-PARAMS = load_params(Path(__file__).parents[2] / "params.yaml")
+FILE = Path(__file__).parents[2] / "params.yaml"
+PARAMS = load_params(FILE)
 NAMES = st.from_regex(r"[a-z0-9][a-z0-9.-]{0,8}", fullmatch=True)
 
 
@@ -158,3 +160,20 @@ def test_settings_that_cannot_be_read_are_of_a_step_that_is_not_finished(
 ) -> None:
     (tmp_path / "settings.json").write_bytes(content)
     assert settings_of(tmp_path / "settings.json") is None
+
+
+def test_a_run_with_a_damaged_marker_is_told_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = Run("tiny-deen", "waitk", "k3", 1).folder
+    folder.mkdir(parents=True)
+    (folder / "settings.json").write_text("{")
+    arguments = ["runs", "waitk/k3", "--study", "tiny", "--params", str(FILE)]
+    assert main(arguments) == 1
+    assert capsys.readouterr().err == (
+        f"simt: {folder} is damaged, settings.json is not JSON: "
+        "`simt check runs` says how to make the run again\n"
+    )
+    (folder / "settings.json").write_text('{"pair": "tiny-deen"}')  # as an earlier version has it
+    assert main(arguments) == 0
