@@ -81,7 +81,7 @@ def _cost(params: "Params", options: argparse.Namespace) -> str:
 
 
 @COMMANDS.command(
-    "run a scaled-down copy of a study: what is missing, what fails, memory, speed and disk",
+    "run a scaled-down copy of a study: what is missing or fails, memory, speed, disk",
     STUDY,
     option(
         "--profile",
