@@ -93,6 +93,7 @@ def _page(
     parts = [
         f"# Study {files.study}",
         *main_results(params, files.study, RESULTS),
+        "Which differences are more than chance is told with the claims.",
         f"![{drawings[_MAIN_PICTURE]}]({_MAIN_PICTURE})" if _MAIN_PICTURE in drawings else "",
         "## Claims of the paper",
         *_claims(files.json(files.paper / "claims.json")),

@@ -41,6 +41,11 @@ def _lock(file: int, path: Path) -> bool:
     except OSError as error:
         if error.errno not in _NO_LOCKS:
             raise
+        print(
+            f"simt: {path.parent} is on a file system without locks: nothing keeps another "
+            "process from the same training",
+            file=sys.stderr,
+        )
     return False
 
 
