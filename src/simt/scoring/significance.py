@@ -66,17 +66,22 @@ def curve_points(curve: Curve, weights_RS: npt.NDArray[Any] | None = None) -> tu
     """
     if weights_RS is None:
         weights_RS = np.ones((1, len(curve[0].latencies)))
-    latencies = [_weighted_mean(weights_RS, knob.latencies) for knob in curve]
-    scores = [knob.score_of(weights_RS @ knob.counts.astype(weights_RS.dtype)) for knob in curve]
-    return np.stack(latencies, axis=1), np.stack(scores, axis=1)
+    points = [_point(knob, weights_RS) for knob in curve]
+    return np.stack([lag for lag, _ in points], axis=1), np.stack([y for _, y in points], axis=1)
 
 
-def _weighted_mean(weights_RS: npt.NDArray[Any], values_S: Floats) -> Floats:
-    """The mean over sentences that have a value; not a number where none is drawn."""
-    is_known = ~np.isnan(values_S)
-    sums = weights_RS @ np.where(is_known, values_S, 0.0)
-    counts = weights_RS @ is_known.astype(np.float64)
-    return np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+def _point(knob: KnobStatistics, weights_RS: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+    """Mean latency and score of one knob value, for every row of sentence weights.
+
+    The mean is over sentences that have a latency; not a number where none is drawn. All sums are
+    one product of matrices: one with a vector each takes far longer where threads share cores.
+    """
+    is_known = ~np.isnan(knob.latencies)
+    latencies = np.where(is_known, knob.latencies, 0.0)
+    sums = weights_RS @ np.column_stack([latencies, is_known, knob.counts]).astype(np.float64)
+    lags, known = sums[:, 0], sums[:, 1]
+    mean = np.divide(lags, known, out=np.full(len(sums), np.nan), where=known > 0)
+    return mean, knob.score_of(sums[:, 2:])
 
 
 def interpolate(latencies_RK: Floats, quality_RK: Floats, at_A: Floats) -> Floats:
