@@ -130,4 +130,4 @@ def test_name_that_is_no_utf8_can_be_scored(
     odd = tmp_path / os.fsdecode(b"\xff.jsonl")
     log.rename(odd)
     assert main(["score", str(odd)]) == 0
-    assert "1 sentences" in capsys.readouterr().out
+    assert "1 sentence\n" in capsys.readouterr().out

@@ -412,7 +412,7 @@ def test_taken_port_is_told(live: Live, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_what_is_no_address_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "waitk/k3", "--study", "tiny", "--host", "127.0..0.1"]) == 1
-    (line,) = capsys.readouterr().err.splitlines()
+    line = capsys.readouterr().err.splitlines()[-1]
     assert "cannot listen at 127.0..0.1, port 8000: this is no address; give another" in line
 
 
