@@ -248,9 +248,9 @@ def made_otherwise(steps: Iterable[Step]) -> str:
     others = [step for step in there if look.status(step).state != "done"]
     if not others:
         return ""
-    first = others[0]
+    first, verb = others[0], "does" if len(others) == 1 else "do"
     return (
-        f"simt: {len(others)} of {count(len(there), 'result')} of this study do not match "
+        f"simt: {len(others)} of {count(len(there), 'result')} used here {verb} not match "
         f"params.yaml, such as {first.name} ({look.status(first).why}); `simt plan` lists them"
     )
 

@@ -147,7 +147,7 @@ def test_who_reads_results_of_other_settings_is_told(finished: Params) -> None:
     assert made_otherwise(runs) == ""
     edit(finished, RUN, "seed", 7)
     assert made_otherwise(runs) == (
-        f"simt: 1 of {len(runs)} results of this study do not match params.yaml, such as {RUN} "
+        f"simt: 1 of {len(runs)} results used here does not match params.yaml, such as {RUN} "
         "(seed 7 -> 1); `simt plan` lists them"
     )
 
@@ -161,7 +161,7 @@ def test_only_the_runs_that_are_used_are_told_of(
     warn_of_other_settings(finished, [RUN])
     out, err = capsys.readouterr()
     assert not out
-    assert err.startswith("simt: 1 of 1 result of this study do not match params.yaml")
+    assert err.startswith("simt: 1 of 1 result used here does not match params.yaml")
     warn_of_other_settings(finished)
     assert f"such as {RUN} " in capsys.readouterr().err
 

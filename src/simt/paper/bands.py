@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simt.paper.panels import Mark
+from simt.paper.panels import Mark, by_seed
 from simt.scoring.quality import Floats
 from simt.scoring.significance import interpolate
 
@@ -19,14 +19,6 @@ class SeedBand(NamedTuple):
     mean: list[float]
     low: list[float]
     high: list[float]
-
-
-def by_seed(marks: Sequence[Mark]) -> dict[int, list[Mark]]:
-    """The marks of each seed, from the shortest lag to the longest."""
-    seeds: dict[int, list[Mark]] = {}
-    for mark in sorted(marks, key=lambda mark: (mark.x.value, mark.y.value)):
-        seeds.setdefault(mark.place.run.seed, []).append(mark)
-    return dict(sorted(seeds.items()))
 
 
 def seed_band(marks: Sequence[Mark]) -> SeedBand | None:

@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from simt.paper.bands import by_seed, seed_band
+from simt.paper.bands import seed_band
 from simt.paper.notes import panel_notes
-from simt.paper.panels import Curve, FigureSpec, Inset, Mark, Panel, ReferenceLine
+from simt.paper.panels import Curve, FigureSpec, Inset, Mark, Panel, ReferenceLine, by_seed
 from simt.paper.sketches import TrainingStep
 from simt.paper.sketchpad import drawers, legend_styles
 from simt.paper.style import (

@@ -31,7 +31,7 @@ class CurvePoint(NamedTuple):
     knob: Knob
     al: float
     bleu: float
-    laal: float | None = None  # AL that long hypotheses do not lower
+    laal: float | None = None  # AL that an early end does not lower
 
 
 def write_curves(params: Params, study: str, results: Path, to: Path) -> None:

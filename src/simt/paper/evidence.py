@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from simt.errors import SimtError
-from simt.paper.rows import ALL, COMET_OF_THE_PAPER, read_json
+from simt.paper.rows import ALL, COMET_OF_THE_PAPER, chosen_comet, read_json
 from simt.params import Knob, Params, Role, Study
 from simt.products import SENTENCES_FILE, SUMS_FILE
 from simt.runs import Point, Run, study_runs
@@ -178,9 +178,7 @@ class Evidence:
             points = (Point(run, "test") for run in study_runs(self.study) if run.pair == pair)
             scored = (one for one in points if (self._folder(one) / SENTENCES_FILE).exists())
             names = {name for one in scored for name in self._sentences(one).score_names()}
-            models = sorted(name for name in names if name.startswith("comet:"))
-            is_of_paper = COMET_OF_THE_PAPER in models or not models
-            self._comets[pair] = COMET_OF_THE_PAPER if is_of_paper else models[0]
+            self._comets[pair] = chosen_comet(names) or COMET_OF_THE_PAPER
         return self._comets[pair]
 
     def _sentences(self, point: Point) -> SentenceStatistics:

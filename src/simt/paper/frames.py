@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from simt.paper.panels import Curve, Inset, Limits, Panel
+from simt.paper.panels import Curve, Inset, Limits, Panel, by_seed
 
 _CROWDED = 0.25  # of the axis: the upper half of all marks within less is enlarged
 _FEWEST_MARKS = 12
@@ -101,10 +101,8 @@ def _crowded(panel: Panel) -> tuple[Limits, Limits] | None:
 def _bests(panel: Panel) -> Iterator[float]:
     """How high every seed of every curve comes."""
     for curve in panel.curves:
-        by_seed: dict[int, list[float]] = {}
-        for mark in curve.marks:
-            by_seed.setdefault(mark.place.run.seed, []).append(mark.y.value)
-        yield from (max(ys) for ys in by_seed.values())
+        for marks in by_seed(curve.marks).values():
+            yield max(mark.y.value for mark in marks)
 
 
 def _free_corner(panel: Panel) -> _Box | None:

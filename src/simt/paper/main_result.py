@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simt.paper.bands import by_seed, seed_curve
+from simt.paper.bands import seed_curve
 from simt.paper.figure_data import gather
 from simt.paper.figures import bleu_al
-from simt.paper.panels import Curve, Panel
+from simt.paper.panels import Curve, Panel, by_seed
 from simt.params import Params
 from simt.scoring.significance import interpolate
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from simt.paper.figure_data import KnobName, Missing
-from simt.paper.panels import Curve, Panel
+from simt.paper.panels import Curve, Panel, by_seed
 from simt.paper.rows import Number
 
 _REASON_LENGTH = 60
@@ -81,7 +81,7 @@ def _apart_notes(panel: Panel) -> list[str]:
 
 def _is_apart(curve: Curve) -> bool:
     """Whether there are several seeds, each with more than a point, and no band around them."""
-    from simt.paper.bands import by_seed, seed_band  # here: whoever asks for names needs no numpy
+    from simt.paper.bands import seed_band  # here: whoever asks for names needs no numpy
 
     seeds = by_seed(curve.marks).values()
     is_of_seeds = len(seeds) > 1 and all(len(marks) > 1 for marks in seeds)

@@ -3,7 +3,7 @@
 Every mark on paper is one point of ``results/points``, and knows which.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -33,6 +33,14 @@ class Mark(NamedTuple):
     place: Place
     x: Number
     y: Number
+
+
+def by_seed(marks: Sequence[Mark]) -> dict[int, list[Mark]]:
+    """The marks of each seed, from the shortest lag to the longest."""
+    seeds: dict[int, list[Mark]] = {}
+    for mark in sorted(marks, key=lambda mark: (mark.x.value, mark.y.value)):
+        seeds.setdefault(mark.place.run.seed, []).append(mark)
+    return dict(sorted(seeds.items()))
 
 
 class Curve(NamedTuple):

@@ -113,11 +113,13 @@ class Rows:
         """The COMET score to show for a pair: by the paper's model where it was run."""
         of_pair = self.frame[self.frame["pair"] == pair]["metric"].unique().tolist()
         asked = [metric or "" for run, _, metric in self.reasons if run.pair == pair]
-        for names in (of_pair, asked):
-            models = sorted({name for name in names if name.startswith("comet:")})
-            if models:
-                return COMET_OF_THE_PAPER if COMET_OF_THE_PAPER in models else models[0]
-        return COMET_OF_THE_PAPER
+        return chosen_comet(of_pair) or chosen_comet(asked) or COMET_OF_THE_PAPER
+
+
+def chosen_comet(names: Iterable[str]) -> str | None:
+    """The one COMET score to compare all systems by; None where none is among the scores."""
+    models = sorted({name for name in names if name.startswith("comet:")})
+    return COMET_OF_THE_PAPER if COMET_OF_THE_PAPER in models else next(iter(models), None)
 
 
 def estimate_name(comet: str) -> str:
