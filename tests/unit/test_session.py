@@ -12,7 +12,7 @@ from simt.corpus.text import Tokeniser
 from simt.lab.training_bench import make_corpus
 from simt.live.lanes import lagging
 from simt.params import load_params
-from simt.scoring.latency import Definition, sentence_latency
+from simt.scoring.latency import Definition, latency_scores
 from simt.session import Act, Session
 from tests.samples.sessions import (
     DECODING,
@@ -132,8 +132,9 @@ def test_source_after_an_early_end_counts_in_the_lagging(
     for sentence, (_, made) in zip(some, instances(translator, 1, some), strict=True):
         session = finished(translator, 1, sentence)
         assert session.token_delays[-1] < len(made.source_pieces) - 1
-        expected = sentence_latency(made, Definition("word", "no", "hyp"))
-        assert lagging(session) == pytest.approx(expected, abs=0.006)  # it has two digits
+        expected = latency_scores([made], Definition("word", "no", "hyp"))[0]
+        assert expected.signature.startswith("AL|")
+        assert lagging(session) == pytest.approx(expected.value, abs=0.006)  # it has two digits
 
 
 def test_nothing_is_translated_as_nothing(toy_subwords: SubwordPair) -> None:

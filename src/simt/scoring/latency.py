@@ -220,12 +220,6 @@ DEGENERACY = "DSPTV"  # degenerate simultaneous policy test value, of a corpus
 MOST_DEGENERACY = 20  # percentage points that are no reason to warn
 
 
-def sentence_latency(instance: Instance, definition: Definition, metric: str = "AL") -> float:
-    """The latency of one sentence; not a number where it has none."""
-    given = lengths_of(instance, definition)
-    return _value(given, definition, _METRICS[metric])
-
-
 def _value(given: Lengths, definition: Definition, metric: Metric) -> float:
     if not given.delays or not given.source:
         return nan

@@ -34,7 +34,6 @@ from simt.scoring.latency import (
     longest_wait,
     main_column,
     point_latencies,
-    sentence_latency,
     signature,
     yet_another_average_lagging,
 )
@@ -464,7 +463,6 @@ def test_an_empty_output_is_left_out_and_counted(make_words: Make) -> None:
 def test_outputs_that_are_all_empty_have_no_latency(make_words: Make) -> None:
     scores = latency_scores([make_words([], 5, 3)], MODES["word_ref"])
     assert {score.value for score in scores} == {None}
-    assert math.isnan(sentence_latency(make_words([], 5, 3), MODES["word_ref"]))
 
 
 def test_an_empty_output_has_a_latency_where_eos_counts(make_tokens: Make) -> None:
