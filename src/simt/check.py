@@ -64,7 +64,7 @@ class Inspection:
             return Status("stale", "; ".join(differences), is_recorded(step))
         if marker.files.keys() != set(step.product.vouched):
             return Status("stale", EARLIER, False)
-        if wrong := damage(step.folder, marker, step.product.passing):
+        if wrong := damage(step.folder, marker, step.product.temporary):
             return Status("damaged", "; ".join(wrong), False)
         for read in step.reads:
             if self.status(read.step).state != "done":
@@ -80,14 +80,14 @@ class Inspection:
             now = source.digests(read.part, read.patterns)
             others = [name for name in now if marker.made_from.get(name) != now[name]]
             if others:
-                return f"was made from another {others[0]}: {read.step.name} was done again"
+                return f"was made from an earlier {others[0]}: {read.step.name} was redone since"
         return ""
 
     def content_damage(self, step: Step) -> Status:
         """The same for a step that is done, by the content of its files."""
         marker = self._markers[step.name]
         assert marker is not None, step.name
-        wrong = damage(step.folder, marker, step.product.passing, is_deep=True)
+        wrong = damage(step.folder, marker, step.product.temporary, is_deep=True)
         return Status("damaged", "; ".join(wrong), False) if wrong else Status("done")
 
 
@@ -160,7 +160,7 @@ def redo_stage(params: Params, study_name: str, stage: str, is_deep: bool = Fals
     ]
     for marker in unseen:
         if marker.is_dir():
-            raise SimtError(f"{marker} is a folder, but must be a file: take it away")
+            raise SimtError(f"{marker} is a folder but must be a file: remove it")
     for marker in unseen:
         marker.unlink()
     again = _make(params, study_name, stage)
@@ -208,7 +208,7 @@ def _redo(params: Params, study_name: str, stage: str) -> str:
 # --- before Snakemake plans -----------------------------------------------------------------------
 
 
-def end_future(steps: Iterable[Step], now: float) -> int:
+def reset_future_mtimes(steps: Iterable[Step], now: float) -> int:
     """How many files are of a time to come, since the clock was set back; from here on, of now.
 
     Snakemake would take all that is made from them for outdated, fail its jobs and delete it.
@@ -236,12 +236,12 @@ def unseen_changes(params: Params, steps: Iterable[Step]) -> str:
     were = "was" if wrong == 1 else "were"
     return (
         f"{count(wrong, 'step')} {were} made with other settings than those of params.yaml, which "
-        "Snakemake does not see, since it did not make this here. To make it again: "
+        "Snakemake cannot detect, as it did not produce these files here. To make them again: "
         f"{_redo(params, params.study, 'paper')}"
     )
 
 
-def made_otherwise(steps: Iterable[Step]) -> str:
+def mismatch_warning(steps: Iterable[Step]) -> str:
     """A warning where results are read that params.yaml does not stand for; empty if it does."""
     look, steps = Inspection(), list(steps)
     there = [step for step in steps if look.status(step).state != "to do"]
@@ -250,13 +250,13 @@ def made_otherwise(steps: Iterable[Step]) -> str:
         return ""
     first, verb = others[0], "does" if len(others) == 1 else "do"
     return (
-        f"simt: {len(others)} of {count(len(there), 'result')} used here {verb} not match "
+        f"{len(others)} of {count(len(there), 'result')} used here {verb} not match "
         f"params.yaml, such as {first.name} ({look.status(first).why}); `simt plan` lists them"
     )
 
 
-def refuse_damage(params: Params, steps: Iterable[Step]) -> None:
-    """Nothing, unless files are damaged in a way that Snakemake does not see: an error.
+def raise_if_damaged(params: Params, steps: Iterable[Step]) -> None:
+    """Raise an error if files are damaged in a way that Snakemake does not see.
 
     It makes again what is not there, but takes an emptied or cut file for a good one.
     """
@@ -278,7 +278,7 @@ def _unseen_damage(step: Step) -> str:
         return str(error)
     if marker is None:
         return ""
-    wrong = damage(step.folder, marker, step.product.passing)
+    wrong = damage(step.folder, marker, step.product.temporary)
     gone = {f"{name} is missing" for name in step.product.files}
     unseen = [one for one in wrong if one not in gone]
     # A job that is at work has taken its marker away before it changed any file.

@@ -355,7 +355,7 @@ def _most_alike(
 ) -> Measurement | None:
     """The measurement with the same model, method and variant as far as possible.
 
-    Without one of the same model, that of the model nearest in size: speed hangs on size most.
+    Without one of the same model, that of the model nearest in size: speed depends on size most.
     None where even that is of quite another size.
     """
     near = [one for one in measured if _are_near(one.settings.model, settings.model)]
@@ -403,7 +403,7 @@ def _run_cost(params: Params, run: Run, measured: Sequence[Measurement]) -> RunC
     others = [one for one in measured if one.name != str(run)]
     flops = flops_per_token(settings, text)
     fills = [one.fill for one in others if one.settings.pair == run.pair and one.fill is not None]
-    tokens = round(settings.training.updates * settings.training.batch_tokens * _mean_fill(fills))
+    tokens = round(settings.training.updates * settings.training.batch_tokens * _usual_fill(fills))
     alike = _most_alike(settings, flops, others)
     hours = None if alike is None else tokens * flops / alike.flops_per_s / 3600
     return RunCost(
@@ -416,7 +416,7 @@ def _run_cost(params: Params, run: Run, measured: Sequence[Measurement]) -> RunC
     )
 
 
-def _mean_fill(fills: list[float]) -> float:
+def _usual_fill(fills: list[float]) -> float:
     """Of batches that earlier runs of the pair had; otherwise full ones, which is the most."""
     return median(fills) if fills else 1.0
 

@@ -37,7 +37,7 @@ def run_of(name: str) -> Run | None:
 
 @dataclass(frozen=True)
 class Traits:
-    """What the time of a job hangs on."""
+    """What the time of a job depends on."""
 
     alike: tuple[object, ...]  # the most important first
     text: tuple[str, str] | None = None  # the pair and split whose sentences are gone through

@@ -137,7 +137,7 @@ def vouching(
     """
     path = folder / marker
     if path.is_dir():
-        raise SimtError(f"{path} is a folder, but must be a file: take it away")
+        raise SimtError(f"{path} is a folder but must be a file: remove it")
     path.unlink(missing_ok=True)
     made_from = _digests(sources)
     yield made_from
@@ -159,17 +159,17 @@ def _digests(sources: Iterable[Source]) -> dict[str, str]:
 
 
 def damage(
-    folder: Path, marker: Marker, passing: Sequence[str], is_deep: bool = False
+    folder: Path, marker: Marker, temporary: Sequence[str], is_deep: bool = False
 ) -> list[str]:
     """What is wrong with the files that a marker vouches for; their content only if ``is_deep``.
 
-    Of files that are ``passing`` it is not wrong to be gone.
+    Of files that are ``temporary`` it is not wrong to be gone.
     """
     return [
         f"{name} {wrong}"
         for name, mark in marker.files.items()
         if (wrong := _damage(folder / name, mark, is_deep))
-        if not (name in passing and wrong == _MISSING)
+        if not (name in temporary and wrong == _MISSING)
     ]
 
 
@@ -177,7 +177,7 @@ _MISSING = "is missing"
 
 
 def _damage(path: Path, mark: FileMark, is_deep: bool) -> str:
-    """Nothing, where the file is what it was."""
+    """What is wrong with the file; empty where it is what it was."""
     try:
         size = path.stat().st_size
     except (FileNotFoundError, NotADirectoryError):
@@ -187,5 +187,5 @@ def _damage(path: Path, mark: FileMark, is_deep: bool) -> str:
     if size != mark.bytes:
         return f"has {size:,} bytes instead of {mark.bytes:,}"
     if is_deep and file_digest(path) != mark.sha256:
-        return "has another content than was written"
+        return "no longer has the content that was written"
     return ""

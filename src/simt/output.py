@@ -17,7 +17,7 @@ class _Lossy(io.FileIO):
             return memoryview(data).nbytes  # type: ignore[arg-type]
 
 
-def let_messages_be_lost(is_output_the_product: bool) -> None:
+def ignore_write_errors(is_output_the_product: bool) -> None:
     """Have messages to people fail nothing: neither a result nor the command's exit code.
 
     Standard output stays strict where it is what the command is for; what its encoding lacks, such

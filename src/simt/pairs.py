@@ -1,7 +1,7 @@
 """What a pair is made of: where its text comes from, how it is read, cleaned and cut.
 
 The entries under ``pairs`` in params.yaml, and the settings that the steps fetch, prepare and
-bpe get as their argument. No defaults, for the reason given in settings.py; what
+bpe get as their argument. No defaults, for the reason given in settings/base.py; what
 a pair has not may be left out.
 """
 

@@ -40,14 +40,14 @@ class Product:
     """The files of a step, and by the part that a folder plays, what it reads there.
 
     ``kept`` are files that Snakemake is not told of: it would delete them before each new try.
-    ``passing`` are those that it deletes when all steps that read them are done.
+    ``temporary`` are those that it deletes when all steps that read them are done.
     """
 
     files: tuple[str, ...]
     reads: Mapping[str, Patterns] = field(default_factory=dict)
     marker: str = SETTINGS_FILE
     kept: tuple[str, ...] = ()
-    passing: tuple[str, ...] = ()
+    temporary: tuple[str, ...] = ()
 
     @property
     def outputs(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 
 @dataclass(frozen=True)
 class Job:
-    """A piece of work, what it takes of a machine, and whom it waits for."""
+    """A piece of work, what it takes of a machine, and which others it waits for."""
 
     name: str
     seconds: float

@@ -115,7 +115,7 @@ class Step:
     @property
     def outputs(self) -> list[str]:
         """What it leaves for good; as text, since there are thousands, and Snakemake wants that."""
-        kept = (name for name in self.product.outputs if name not in self.product.passing)
+        kept = (name for name in self.product.outputs if name not in self.product.temporary)
         return [f"{self.folder}/{name}" for name in kept]
 
     @property
@@ -250,7 +250,7 @@ class Steps:
         settings, folder = run_settings(self._params, run), start_folder(self._params, run)
         product = trained(settings)
         if self._params.is_rehearsal:
-            product = replace(product, passing=(MODEL_FILE,))
+            product = replace(product, temporary=(MODEL_FILE,))
         step = _step("runs", str(run), run.folder, settings, product, parts)
         return step if folder is None else replace(step, given=folder_files(folder))
 

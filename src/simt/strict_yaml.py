@@ -27,7 +27,7 @@ _NOT_DECIMAL = re.compile(r"[-+]?0[\dxb_]|.*:")  # to the base of 8, 16, 2 or 60
 def read_yaml(path: Path, problems: Problems) -> dict[str, Any]:
     """The mapping in a file, empty where it says nothing.
 
-    A key that stands twice is a problem, and so is what is not plain.
+    A key that appears twice is a problem, and so is what is not plain.
     """
     try:
         text = _read(path)
@@ -87,7 +87,7 @@ def _check_size(path: Path, text: str) -> None:
 def _check(
     node: yaml.Node | None, path: str, parents: tuple[yaml.Node, ...], problems: Problems
 ) -> None:
-    """Note what is not plain, and each key that stands twice; YAML would keep the last in silence.
+    """Note what is not plain, and each key that appears twice; YAML would keep the last in silence.
 
     From here on every key is text, also a number or one that YAML takes for a flag, such as no.
     """
@@ -117,7 +117,7 @@ def _check_entries(
             key.tag = f"{_TAG}str"
             line = key.start_mark.line + 1
             if (first := lines.get(key.value)) is not None:
-                problems.add(place, f"stands twice, in lines {first} and {line}; rename one")
+                problems.add(place, f"appears twice, in lines {first} and {line}; rename one")
             lines.setdefault(key.value, line)
         _check(value, place, parents, problems)
 

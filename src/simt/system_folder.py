@@ -107,12 +107,12 @@ def checked_manifest(folder: Path) -> Manifest:
 def _complaint(folder: Path, name: str, mark: FileMark) -> str | None:
     """What is wrong with a file, or None."""
     if name not in (SYSTEM_FILE, WEIGHTS_FILE) and not SUBWORD_FILE.fullmatch(name):
-        return "is no file of a system"
+        return "does not belong to an exported system"
     path = folder / name
     if not path.is_file():
         return "is missing"
     if (size := path.stat().st_size) != mark.bytes:
         return f"has {size:,} bytes, not {mark.bytes:,}"
     if FileMark.of_file(path) != mark:
-        return "has other contents than its SHA-256 says"
+        return "does not match its SHA-256"
     return None

@@ -53,7 +53,7 @@ class System:
         complaint = None if value is None else settings.complaint(value)
         if value is None or complaint:
             why = f": {complaint.removeprefix('full: ')}" if complaint else ""
-            raise SimtError(f"{text!r} is no knob value of {self.name}{why}; {self._offer()}")
+            raise SimtError(f"{text!r} is not a knob value of {self.name}{why}; {self._offer()}")
         return value
 
     def _offer(self) -> str:

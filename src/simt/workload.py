@@ -1,4 +1,4 @@
-"""Every job of a study: what it takes of a machine, whom it waits for, how long it will be.
+"""Every job of a study: what it takes of a machine, which others it waits for, how long it will be.
 
 A job that is done is planned without its own record, so that plan and outcome can be compared.
 """

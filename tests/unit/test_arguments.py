@@ -114,7 +114,7 @@ def test_seed_that_no_generator_takes_is_told(
         ("--threads", "0", "0 is below 1"),
         ("--threads", "-3", "-3 is below 1"),
         ("--devices", "-1", "-1 is below 1"),
-        ("--checkpoint-minutes", "nan", "nan is no time to wait for"),
+        ("--checkpoint-minutes", "nan", "nan is not a number of minutes, 0 or more"),
     ],
 )
 def test_number_that_makes_no_sense_is_refused(

@@ -15,10 +15,10 @@ from simt.check import (
     Inspection,
     Status,
     check_stage,
-    end_future,
-    made_otherwise,
+    mismatch_warning,
+    raise_if_damaged,
     redo_stage,
-    refuse_damage,
+    reset_future_mtimes,
     unseen_changes,
 )
 from simt.cli.stale import warn_of_other_settings
@@ -123,7 +123,7 @@ def test_changed_setting_is_seen_by_snakemake_where_it_has_a_record(finished: Pa
     (step,) = (one for one in steps if one.name == RUN)
     said = unseen_changes(finished, steps)
     assert said.startswith("1 step was made with other settings")
-    assert said.endswith(f"To make it again: {REDO}")
+    assert said.endswith(f"To make them again: {REDO}")
     record(step)
     assert status(finished, RUN).is_seen
     assert not unseen_changes(finished, steps)
@@ -144,10 +144,10 @@ def test_of_a_changed_list_only_what_differs_is_told(finished: Params) -> None:
 
 def test_who_reads_results_of_other_settings_is_told(finished: Params) -> None:
     runs = Steps(finished, "tiny").runs()
-    assert made_otherwise(runs) == ""
+    assert mismatch_warning(runs) == ""
     edit(finished, RUN, "seed", 7)
-    assert made_otherwise(runs) == (
-        f"simt: 1 of {len(runs)} results used here does not match params.yaml, such as {RUN} "
+    assert mismatch_warning(runs) == (
+        f"1 of {len(runs)} results used here does not match params.yaml, such as {RUN} "
         "(seed 7 -> 1); `simt plan` lists them"
     )
 
@@ -167,7 +167,7 @@ def test_only_the_runs_that_are_used_are_told_of(
 
 
 def test_what_is_not_there_yet_is_no_result_of_other_settings(params: Params) -> None:
-    assert made_otherwise(Steps(params, "tiny").all()) == ""
+    assert mismatch_warning(Steps(params, "tiny").all()) == ""
 
 
 def test_result_of_a_stale_step_is_stale_too(finished: Params) -> None:
@@ -297,14 +297,14 @@ def test_swapped_models_of_one_size_are_seen_by_their_content(finished: Params) 
     other.write_bytes(held)
     assert status(finished, RUN).state == "done"
     said = complaint(finished, "runs", is_deep=True)
-    assert f"{MODEL.parent}: damaged model.pt has another content than was written\n" in said
-    assert f"{other.parent}: damaged model.pt has another content than was written\n" in said
+    assert f"{MODEL.parent}: damaged model.pt no longer has the content that was written\n" in said
+    assert f"{other.parent}: damaged model.pt no longer has the content that was written\n" in said
 
 
 def test_points_know_the_model_that_they_came_from(finished: Params) -> None:
     make([find(finished, RUN)], says="trained again")
     again = Status(
-        "stale", f"was made from another run/model.pt: {RUN} was done again", is_seen=False
+        "stale", f"was made from an earlier run/model.pt: {RUN} was redone since", is_seen=False
     )
     assert status(finished, f"{RUN}/test") == again
     assert status(finished, f"{RUN}/aligned states") == again
@@ -316,7 +316,7 @@ def test_fine_tuned_run_knows_the_model_that_it_started_from(finished: Params) -
     make([find(finished, "tiny-deen/offline/bi/seed1")], says="trained again")
     told = status(finished, "tiny-deen/sm2/bi-ft/seed1")
     assert (told.state, told.is_seen) == ("stale", False)
-    assert "another start/model.pt" in told.why
+    assert "earlier start/model.pt" in told.why
 
 
 def test_step_that_gave_the_same_again_leaves_all_others_done(finished: Params) -> None:
@@ -351,7 +351,7 @@ def test_marker_that_says_nothing_counts_for_nothing_and_says_why(
     assert f"{path.parent}: {state} {why}\n" in complaint(finished)
     assert f"{RUN}: {why}" in describe_study(finished, "tiny")
     with pytest.raises(SimtError, match=why):
-        refuse_damage(finished, Steps(finished, "tiny").all())
+        raise_if_damaged(finished, Steps(finished, "tiny").all())
 
 
 # --- to make it again -----------------------------------------------------------------------------
@@ -393,16 +393,16 @@ def test_damage_that_stops_snakemake_can_be_redone_after_a_setting_has_changed(
     record(find(finished, RUN))
     assert status(finished, RUN).is_seen
     with pytest.raises(SimtError, match=r"1 step with damaged results"):
-        refuse_damage(finished, Steps(finished, "tiny").all())
+        raise_if_damaged(finished, Steps(finished, "tiny").all())
     redo_stage(finished, "tiny", "paper")
-    refuse_damage(finished, Steps(finished, "tiny").all())
+    raise_if_damaged(finished, Steps(finished, "tiny").all())
 
 
 def test_folder_in_the_place_of_a_marker_is_told_and_left(finished: Params) -> None:
     path = MODEL.with_name("settings.json")
     path.unlink()
     path.mkdir()
-    with pytest.raises(SimtError, match=rf"{path} is a folder, but must be a file"):
+    with pytest.raises(SimtError, match=rf"{path} is a folder but must be a file"):
         redo_stage(finished, "tiny", "paper")
     assert "settings.json cannot be read: Is a directory" in complaint(finished)
     assert "settings.json cannot be read: Is a directory" in describe_study(finished, "tiny")
@@ -425,25 +425,25 @@ def test_step_that_was_killed_leaves_no_marker_of_other_settings(finished: Param
 
 
 def test_whole_results_are_not_refused(finished: Params) -> None:
-    refuse_damage(finished, Steps(finished, "tiny").all())
+    raise_if_damaged(finished, Steps(finished, "tiny").all())
 
 
 def test_missing_file_is_left_to_snakemake_if_it_knows_of_it(finished: Params) -> None:
     MODEL.unlink()
-    refuse_damage(finished, Steps(finished, "tiny").all())
+    raise_if_damaged(finished, Steps(finished, "tiny").all())
 
 
 def test_missing_raw_file_is_refused_since_snakemake_does_not_know_it(finished: Params) -> None:
     Path("results/corpora/tiny-deen/raw/train.de").unlink()
     with pytest.raises(SimtError, match=r"train\.de is missing") as caught:
-        refuse_damage(finished, Steps(finished, "tiny").all())
+        raise_if_damaged(finished, Steps(finished, "tiny").all())
     assert str(caught.value).endswith(f"To make this again: {REDO}")
 
 
 def test_emptied_vocabulary_is_refused_with_the_remedy(finished: Params) -> None:
     empty(Path("results/corpora/tiny-deen/bpe/vocabulary"))
     with pytest.raises(SimtError, match="vocabulary has 0 bytes") as caught:
-        refuse_damage(finished, Steps(finished, "tiny").all())
+        raise_if_damaged(finished, Steps(finished, "tiny").all())
     assert str(caught.value).endswith(f"To make this again: {REDO}")
 
 
@@ -452,7 +452,7 @@ def test_results_of_a_time_to_come_are_of_now(finished: Params) -> None:
     model, other = (steps[place].folder / "model.pt" for place in (0, 1))
     now = other.stat().st_mtime + 10
     os.utime(model, (now + 7200, now + 7200))
-    assert end_future(steps, now) == 1
+    assert reset_future_mtimes(steps, now) == 1
     assert model.stat().st_mtime == pytest.approx(now)
     assert other.stat().st_mtime == pytest.approx(now - 10)
 
@@ -464,7 +464,7 @@ def test_weights_may_be_gone_in_a_rehearsal_and_nothing_else(params: Params) -> 
     MODEL.unlink()
     assert states(params) == {"done", "damaged", "stale"}
     assert states(rehearsal) == {"done"}
-    refuse_damage(rehearsal, steps.all())
+    raise_if_damaged(rehearsal, steps.all())
     assert str(MODEL) not in [path for step in steps.all() for path in step.outputs]
     assert str(MODEL) in [path for step in steps.all() for path in step.inputs]
     (MODEL.parent / "history.jsonl").unlink()

@@ -235,7 +235,7 @@ def test_all_damaged_files_are_told_at_once(folder: Path) -> None:
     said = complaint(folder)
     assert "codes: is missing" in said
     assert "vocabulary: has" in said
-    assert "model.safetensors: has other contents than its SHA-256 says" in said
+    assert "model.safetensors: does not match its SHA-256" in said
 
 
 def test_folder_of_something_else_is_told(tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_manifest_cannot_name_files_elsewhere(folder: Path) -> None:
     manifest = json.loads(path.read_text(encoding="utf-8"))
     manifest["files"]["../secret"] = {"sha256": "0" * 64, "bytes": 1}
     path.write_text(json.dumps(manifest), encoding="utf-8")
-    assert "../secret: is no file of a system" in complaint(folder)
+    assert "../secret: does not belong to an exported system" in complaint(folder)
 
 
 def test_weights_of_another_size_are_told(folder: Path) -> None:

@@ -297,7 +297,7 @@ def test_damaged_ids_are_told(
     ids[1] = value
     np.save(BPE / "test.source.ids.npy", ids)
     said = refusal(project, capsys)
-    assert "not what its ids say" in said or "no sentences of the vocabulary" in said
+    assert "not what its ids say" in said or "do not match the vocabulary" in said
 
 
 def test_text_that_has_changed_since_it_was_encoded_is_told(
@@ -330,8 +330,8 @@ def test_knob_that_the_method_does_not_take_is_told(
     ("knobs", "says"),
     [
         ([], "settings.knobs: is empty; give at least one"),
-        (["full", "full"], "settings: a knob value stands twice"),
-        ([1, 1.0], "settings: a knob value stands twice"),
+        (["full", "full"], "settings: a knob value appears twice"),
+        ([1, 1.0], "settings: a knob value appears twice"),
     ],
 )
 def test_knobs_are_some_and_each_is_there_once(

@@ -266,7 +266,7 @@ MISTAKES = {
         "methods.offline.knobs: 3: this method",
     ),
     "full source of HMT": ("methods/hmt/knobs", ["full"], "methods.hmt.knobs: full: this method"),
-    "knob twice": ("methods/itst/knobs", [0.2, 0.2], "methods.itst.knobs: a value stands twice"),
+    "knob twice": ("methods/itst/knobs", [0.2, 0.2], "methods.itst.knobs: a value appears twice"),
     "no knobs": ("methods/sm2/variants/bi/knobs", [], "methods.sm2.variants.bi.knobs: no knob"),
     "first seed only of nothing": (
         "studies/multi30k/first_seed_only/sm2",
@@ -290,7 +290,7 @@ MISTAKES = {
         "studies.multi30k.runs.multi30k-deen.sm2: bi-small-ft starts from offline/bi-small, which "
         "is trained with the first seed only; add bi-small-ft to first_seed_only.sm2",
     ),
-    "seed twice": ("studies/toy/seeds", [1, 1], "studies.toy.seeds: a seed stands twice"),
+    "seed twice": ("studies/toy/seeds", [1, 1], "studies.toy.seeds: a seed appears twice"),
     "start that is not run": (
         "studies/toy/runs/toy-deen/offline",
         ["uni", "bi-small", "bi-big"],
@@ -478,7 +478,7 @@ def test_two_pairs_with_one_name_are_told_with_their_lines(tmp_path: Path) -> No
     )
     path = tmp_path / "params.yaml"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(SimtError, match=r"pairs\.toy-deen: stands twice, in lines \d+ and \d+"):
+    with pytest.raises(SimtError, match=r"pairs\.toy-deen: appears twice, in lines \d+ and \d+"):
         load_params(path)
 
 

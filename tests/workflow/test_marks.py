@@ -239,8 +239,8 @@ def test_swapped_models_and_edits_of_the_same_size_are_told_by_a_deep_check(copy
         copy, "simt", "check", "paper", "--study", "tiny"
     )
     said = checked(copy, "--deep")
-    assert said.count("damaged model.pt has another content than was written") == 2
-    assert said.count("damaged scores.json has another content than was written") == 1
+    assert said.count("damaged model.pt no longer has the content that was written") == 2
+    assert said.count("damaged scores.json no longer has the content that was written") == 1
 
 
 # --- training by hand -----------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
-from simt.check import end_future, refuse_damage, unseen_changes
+from simt.check import reset_future_mtimes, raise_if_damaged, unseen_changes
 from simt.errors import SimtError
 from simt.paper import FIGURES, TABLES
 from simt.params import check_drawings, load_params
@@ -62,12 +62,12 @@ try:
     STEPS = Steps(PARAMS, PARAMS.study)
     if workflow.is_main_process and "--unlock" not in sys.argv:
         all_steps = STEPS.all()
-        refuse_damage(PARAMS, all_steps)
+        raise_if_damaged(PARAMS, all_steps)
         if changed := unseen_changes(PARAMS, all_steps):
             logger.warning(changed)
         for changed in changed_since_copied(PARAMS, PARAMS.study, corpora_folder()):
             logger.warning(changed)
-        if future := end_future(all_steps, time.time()):
+        if future := reset_future_mtimes(all_steps, time.time()):
             logger.warning(
                 f"{future} results had times in the future (was the clock set back?);"
                 " their times are now the present one."

@@ -1,4 +1,4 @@
-# From an address, or the grammar, to files of ids. Which files these are hangs on the pair: some have
+# From an address, or the grammar, to files of ids. Which files these are depends on the pair: some have
 # no gold alignments, some have one vocabulary for both sides. So each pair has rules of its own.
 CORPUS_JOBS = Jobs(PARAMS, CORPUS)
 
@@ -14,7 +14,7 @@ if workflow.is_main_process:
 
 
 # What is fetched is not declared but the list of it: Snakemake would delete it all when one of
-# several downloads fails. The marker vouches for it, and refuse_damage looks at it.
+# several downloads fails. The marker vouches for it, and raise_if_damaged looks at it.
 rule fetch:
     output:
         [f"{CORPUS_FOLDER}/raw/{name}" for name in FETCHED_OUTPUTS],

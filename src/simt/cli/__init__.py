@@ -17,7 +17,7 @@ from pathlib import Path
 from simt.cli import logs, measurements, steps, studies, translation
 from simt.errors import SimtError, readable
 from simt.joblogs import DONE
-from simt.output import let_messages_be_lost, log_to
+from simt.output import ignore_write_errors, log_to
 from simt.usage import usage_recorded
 
 GROUPS = [file.COMMANDS for file in (studies, translation, logs, measurements, steps)]
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # as long as a fifth of its import.
     atexit.register(gc.freeze)
     options = _parser().parse_args(arguments)
-    let_messages_be_lost(options.product == "output")
+    ignore_write_errors(options.product == "output")
     if options.log:
         log_to(options.log)
     try:

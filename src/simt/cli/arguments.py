@@ -21,14 +21,14 @@ def count(text: str) -> int:
 def minutes(text: str) -> float:
     """A duration in minutes, finite and not negative."""
     if not 0 <= float(text) < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is no time to wait for")
+        raise argparse.ArgumentTypeError(f"{text} is not a number of minutes, 0 or more")
     return float(text)
 
 
 def port(text: str) -> int:
     """A number that a server can listen at; 0 is any."""
     if not 0 <= int(text) < 1 << 16:
-        raise argparse.ArgumentTypeError(f"{text} is no port: they go from 0 to 65535")
+        raise argparse.ArgumentTypeError(f"{text} is not a port (0 to 65535)")
     return int(text)
 
 

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Collection
 
-from simt.check import made_otherwise
+from simt.check import mismatch_warning
 from simt.params import Params
 from simt.steps import Steps
 
@@ -16,5 +16,5 @@ def warn_of_other_settings(params: Params, runs: Collection[str] | None = None) 
         if runs is None
         else [step for step in steps.runs() if step.name in runs]
     )
-    if warning := made_otherwise(read):
-        print(warning, file=sys.stderr)
+    if warning := mismatch_warning(read):
+        print(f"simt: {warning}", file=sys.stderr)

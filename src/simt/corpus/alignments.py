@@ -8,8 +8,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from simt.corpus.reading import HALF_CHARACTER, FilePosition, read_lines
-from simt.corpus.sampling import drawn
+from simt.corpus.reading import UNDECODABLE_BYTE, FilePosition, read_lines
+from simt.corpus.sampling import draw_sample
 from simt.errors import SimtError
 from simt.pairs import AlignedPart
 
@@ -31,7 +31,7 @@ class Links:
     sure: frozenset[Link]
     possible: frozenset[Link]
 
-    def turned(self) -> "Links":
+    def transposed(self) -> "Links":
         """The same links seen from the other language."""
         sure = frozenset((j, i) for i, j in self.sure)
         return Links(sure, frozenset((j, i) for i, j in self.possible))
@@ -74,7 +74,7 @@ def read_aligned(part: AlignedPart, raw: Path, drops: Counter[str]) -> Iterator[
     sentences = _read_all(part, raw, drops)
     if part.sample is None:
         return sentences
-    return drawn(
+    return draw_sample(
         part.sample, sentences, lambda one: " ".join(one.source_words), raw / part.source, drops
     )
 
@@ -90,7 +90,7 @@ def _read_all(part: AlignedPart, raw: Path, drops: Counter[str]) -> Iterator[Ali
         places = [FilePosition(path, number) for path in paths]
         links = parse_links(texts[2], part.base, str(places[2]))
         if part.is_target_first:
-            links = links.turned()
+            links = links.transposed()
         yield _sentence(texts, links, part.base, places)
     if not count:
         raise SimtError(f"no sentence in {paths[0]}")
@@ -104,8 +104,8 @@ def _rows(paths: Sequence[Path], encoding: str) -> Iterator[tuple[int, list[str]
         ended = [str(path) for path, line in zip(paths, row, strict=True) if line is None]
         if ended and any(texts):
             raise SimtError(
-                f"{' and '.join(ended)} has {number - 1:,} lines at most, and others of "
-                f"{', '.join(map(str, paths))} go on: they must have equally many"
+                f"{' and '.join(ended)}: no line {number:,}, which others of "
+                f"{', '.join(map(str, paths))} have; all must have equally many lines"
             )
         yield number, texts
 
@@ -115,7 +115,7 @@ def _sentence(
 ) -> AlignedSentence:
     """The sentence of three lines, each of which has a place to name should it be wrong."""
     for text, place in zip(texts, places, strict=True):
-        if HALF_CHARACTER.search(text):
+        if UNDECODABLE_BYTE.search(text):
             raise SimtError(f"{place}: invalid bytes; is the encoding right?")
     for text, place in zip(texts[:2], places[:2], strict=True):
         if not text:

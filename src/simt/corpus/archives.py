@@ -129,7 +129,7 @@ class _Unpacking:
         self.tallies[name] = self._write(member, name)
 
     def finish(self) -> None:
-        """Nothing, where every wanted file was found; otherwise an error that lists them."""
+        """Raise an error that lists the wanted files that were not found, if any."""
         missing = [name for name in self._wanted if name not in self.tallies]
         if missing:
             hints = "\n".join(f"  {name}{self._hint(name)}" for name in missing)

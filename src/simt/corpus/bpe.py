@@ -76,12 +76,12 @@ def learn_codes(settings: BpeSettings, text: Path, out: Path, processes: int) ->
         # By frequency, then by alphabet: an order that depends on nothing else.
         ranked = sorted(pieces.items(), key=lambda item: (-item[1], item[0]))
         if settings.is_filled_up:
-            ranked += [(piece, 0) for piece in never_seen(wanted - len(ranked))]
+            ranked += [(piece, 0) for piece in filler_pieces(wanted - len(ranked))]
         vocabulary = Vocabulary([piece for piece, _ in ranked])
         vocabulary.save(out / f"vocabulary{ending}", [count for _, count in ranked])
 
 
-def never_seen(number: int) -> list[str]:
+def filler_pieces(number: int) -> list[str]:
     """So many pieces that occur in no text, to fill up a vocabulary with."""
     return [f"never-seen-{place}" for place in range(number)]
 

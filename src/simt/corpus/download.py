@@ -47,7 +47,7 @@ class Patience:
 
 
 def download(address: str, entry: Download, part: "PartFile", patience: Patience) -> None:
-    """Nothing; the file of ``address`` is then in ``part``, whole and verified.
+    """Download the file at ``address`` into ``part``, whole and verified.
 
     Raises RejectedError with the reason; a file with a wrong checksum is removed first.
     """
@@ -165,7 +165,7 @@ class _BrokenError(Exception):
 
 
 def _transfer(address: str, entry: Download, part: PartFile, patience: Patience) -> None:
-    """Nothing; ``part`` then has every byte that the server wants to send."""
+    """Fill ``part`` with every byte that the server has to send."""
     furthest, fruitless = part.bytes, 0
     _say(f"{without_password(address)}: connecting")
     while True:
@@ -185,7 +185,7 @@ def _transfer(address: str, entry: Download, part: PartFile, patience: Patience)
 def _continue(
     session: requests.Session, address: str, entry: Download, part: PartFile, patience: Patience
 ) -> None:
-    """Nothing; one request was made for the bytes that ``part`` lacks, and they arrived."""
+    """Request the bytes that ``part`` lacks, once."""
     _forget_what_cannot_continue(part, entry)
     if part.bytes and part.offered and part.offered.bytes == part.bytes:
         return  # an earlier call received all and was stopped before it could use it
@@ -205,7 +205,7 @@ def _continue(
 
 
 def _forget_what_cannot_continue(part: PartFile, entry: Download) -> None:
-    """Nothing; a part that might be joined to another file unnoticed is then gone."""
+    """Remove a part that might be joined to another file unnoticed."""
     offered = part.offered
     is_safe = offered is not None and (offered.validator is not None or bool(checksums(entry)))
     if not is_safe:
@@ -234,7 +234,7 @@ def _check_status(response: requests.Response, part: PartFile) -> None:
 
 
 def _prepare_part(response: requests.Response, entry: Download, part: PartFile) -> None:
-    """Nothing; ``part`` is then what the body of the response is to be appended to."""
+    """Make ``part`` what the body of the response is to be appended to."""
     start, offered = _described(response)
     if entry.bytes is not None and offered.bytes not in (None, entry.bytes):
         part.discard()
@@ -264,7 +264,7 @@ def _described(response: requests.Response) -> tuple[int, Offered]:
 
 
 def _receive(response: requests.Response, entry: Download, part: PartFile) -> None:
-    """Nothing; the body is then at the end of ``part``."""
+    """Append the body to ``part``."""
     offered = part.offered
     total = offered.bytes if offered else None
     most = entry.bytes or total or min(MAX_UNANNOUNCED_BYTES, free_bytes(part.path) // 2)

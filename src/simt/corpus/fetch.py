@@ -170,7 +170,7 @@ def _fetch_entry(
 
 
 def _refuse_stray_sums(name: str, entry: Entry, wanted: Sequence[str]) -> None:
-    """Nothing, where every sum is of a file of the entry; a misspelt one would verify nothing."""
+    """Refuse a checksum of no file of the entry: misspelt, it would verify nothing."""
     if isinstance(entry, Licensed):
         key, files, why = f"licensed.{name}.sha256", entry.files, "not among the entry's files"
     else:
@@ -184,7 +184,7 @@ def _refuse_stray_sums(name: str, entry: Entry, wanted: Sequence[str]) -> None:
 
 
 def _remove_leftovers(targets: Iterable[Path]) -> None:
-    """Nothing; what a killed call left under temporary names (see atomic_file) is then gone."""
+    """Remove what a killed call left under temporary names (see atomic_file)."""
     for target in targets:
         for leftover in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
             leftover.unlink()

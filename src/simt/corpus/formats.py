@@ -18,7 +18,7 @@ from simt.corpus.reading import (
     read_lines,
     read_pairs,
 )
-from simt.corpus.sampling import drawn
+from simt.corpus.sampling import draw_sample
 from simt.corpus.sgml import decode_entities, is_test_set, read_tagged_lines, read_test_set
 from simt.corpus.tmx import read_memory
 from simt.errors import SimtError
@@ -39,7 +39,7 @@ def read_part(
     pairs = _read_all(part, raw, source_language, target_language, drops)
     if part.sample is None:
         return pairs
-    return drawn(part.sample, pairs, lambda pair: pair.source, raw / part.source, drops)
+    return draw_sample(part.sample, pairs, lambda pair: pair.source, raw / part.source, drops)
 
 
 def _read_all(

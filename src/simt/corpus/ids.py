@@ -222,7 +222,7 @@ class EncodedSide:
         ids, offsets = self.ids, self.offsets
         is_known = not len(ids) or (ids.min() >= 0 and ids.max() < len(vocabulary))
         if np.any(np.diff(offsets) < 1) or not is_known or np.any(ids[offsets[1:] - 1] != EOS):
-            raise SimtError(f"the ids are no sentences of the vocabulary beside them; {REMEDY}")
+            raise SimtError(f"the ids do not match the vocabulary beside them; {REMEDY}")
 
     def lengths(self, indices: npt.NDArray[np.integer[Any]] | slice) -> npt.NDArray[np.int64]:
         """Tokens, with ``<eos>``, of each of these sentences."""

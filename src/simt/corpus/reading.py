@@ -16,7 +16,7 @@ from simt.errors import SimtError
 
 UTF8_BOM = b"\xef\xbb\xbf"
 # What Python makes of bytes that are not UTF-8 ("surrogateescape").
-HALF_CHARACTER = re.compile("[\udc80-\udcff]")
+UNDECODABLE_BYTE = re.compile("[\udc80-\udcff]")
 LETTER = re.compile(r"\w")  # found at once in nearly every text
 LINE_BREAKS = re.compile(r"\s*[\r\n]\s*")
 
@@ -73,7 +73,7 @@ class Fault(NamedTuple):
 def find_fault(texts: Sequence[str]) -> Fault | None:
     """The first text that is broken in a way that every format knows; None if all are sound."""
     for index, text in enumerate(texts):
-        if HALF_CHARACTER.search(text):
+        if UNDECODABLE_BYTE.search(text):
             return Fault(index, "invalid bytes")
         if not LETTER.search(text) and not clean(text):  # zero-width characters are no text, either
             return Fault(index, "empty side")

@@ -15,7 +15,7 @@ LEFT_OUT = "not in the sample"
 S = TypeVar("S")  # a sentence with all that belongs to it
 
 
-def drawn(
+def draw_sample(
     sample: Sample,
     sentences: Iterable[S],
     source_of: Callable[[S], str],

@@ -62,7 +62,7 @@ def tally_of(path: Path, *kinds: str) -> Tally:
 
 
 def require_space(path: Path, needed_bytes: int) -> None:
-    """Nothing, where ``needed_bytes`` more fit beside ``path``; otherwise DiskFullError."""
+    """Raise DiskFullError unless ``needed_bytes`` more fit beside ``path``."""
     if free_bytes(path) < needed_bytes:
         raise _disk_full(path, needed_bytes)
 

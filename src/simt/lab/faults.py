@@ -61,7 +61,7 @@ SET_BACK_S = 7200
 
 @dataclass(frozen=True)
 class Hit:
-    """What a fault did: whom it met, and how it passes; ``undo`` may be called at any time."""
+    """What a fault did: what it hit, and how it passes; ``undo`` may be called at any time."""
 
     fault: Fault
     undo: Callable[[], None] = lambda: None
@@ -79,7 +79,7 @@ class StudyRun:
     def copy_project(self, project: Path, has_own_disk: bool = False) -> None:
         """Bring in what Snakemake reads, and no results."""
         if self.folder.exists():
-            raise SimtError(f"{self.folder} is there already: take it away, or give another --to")
+            raise SimtError(f"{self.folder} already exists: remove it, or give another --to")
         self.folder.mkdir(parents=True)
         if has_own_disk:
             _mount(self.folder, "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "simt-faults")

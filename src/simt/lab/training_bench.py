@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import torch
 
-from simt.corpus.bpe import build_bpe, never_seen, open_vocabularies
+from simt.corpus.bpe import build_bpe, filler_pieces, open_vocabularies
 from simt.corpus.ids import EncodedSplit
 from simt.corpus.prepare import prepare
 from simt.corpus.toy import write_toy_corpus
@@ -323,4 +323,4 @@ def _fill_up(vocabulary: Path, missing: int) -> None:
     if missing < 0:
         raise SimtError(f"the corpus has {-missing} words more than --words: raise it")
     with vocabulary.open("a", encoding="utf-8") as stream:
-        stream.writelines(f"{piece} 0\n" for piece in never_seen(missing))
+        stream.writelines(f"{piece} 0\n" for piece in filler_pieces(missing))

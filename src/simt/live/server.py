@@ -198,7 +198,7 @@ def _listening(host: str, port: int) -> socket.socket:
         family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server((str(where[0]), port), family=family)
     except (OSError, UnicodeError) as error:  # Unicode: no name of a machine can look like this
-        why = error.strerror if isinstance(error, OSError) else "this is no address"
+        why = error.strerror if isinstance(error, OSError) else "it is not an address"
         raise SimtError(
             f"cannot listen at {host}, port {port}: {why}; give another --port or --host"
         ) from None

@@ -15,7 +15,7 @@ from simt.errors import SimtError
 from simt.paper.claims_report import OUTCOMES
 from simt.paper.main_result import MAIN_FIGURE, main_results
 from simt.paper.report.files import Files
-from simt.paper.report.runs import FinishedRun, read_runs, what_made_them
+from simt.paper.report.runs import FinishedRun, provenance, read_runs
 from simt.paper.report.words import count, hours
 from simt.params import Params
 from simt.products import CAPTION_FORMAT
@@ -72,7 +72,7 @@ def _provenance(params: Params, study_name: str, runs: Sequence[FinishedRun]) ->
         "study": study_name,
         "fidelity": params.fidelity,
         "seeds": list(params.studies[study_name].seeds),
-        "made_by": what_made_them(runs),
+        "made_by": provenance(runs),
         "trainings": len(runs),
         "resumed_trainings": sum(one.was_resumed for one in runs),
         "training_device_hours": round(

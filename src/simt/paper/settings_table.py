@@ -20,7 +20,7 @@ _NOTHING = "–"
 _WORDS = {
     "ffn": "feed-forward width",
     "heads": "attention heads",
-    "batch_tokens": "tokens a batch",
+    "batch_tokens": "tokens per batch",
     "micro_tokens": "tokens a device takes at a time",
     "peak_lr": "peak learning rate",
     "warmup_initial_lr": "learning rate before warm-up",

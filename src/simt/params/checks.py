@@ -181,7 +181,7 @@ class Checker:
                 self.problems.add(path, complaint)
         if len(set(knobs)) < len(knobs):
             listed = short(str(list(knobs)))
-            self.problems.add(path, f"a value stands twice in {listed}; leave one out")
+            self.problems.add(path, f"a value appears twice in {listed}; leave one out")
 
     def _check_pair(self, path: str, pair: Pair) -> None:
         """Names that exist, a source of text, and layers with known settings."""
@@ -226,7 +226,8 @@ class Checker:
         """Pairs, methods and variants that exist, and runs for every pair in a role."""
         problems = self.problems
         if len(set(study.seeds)) < len(study.seeds):
-            problems.add(f"{path}.seeds", f"a seed stands twice in {short(str(list(study.seeds)))}")
+            seeds = short(str(list(study.seeds)))
+            problems.add(f"{path}.seeds", f"a seed appears twice in {seeds}")
         roles = study.pairs
         shown = (*roles.main, roles.analysis, *roles.appendix, *roles.scale)
         for pair in dict.fromkeys(shown):
@@ -291,7 +292,7 @@ class Checker:
             for variant in variants:
                 self.problems.check_name(path, variant, f"variant of {method}", known)
         if len(set(variants)) < len(variants):
-            self.problems.add(path, f"a variant stands twice in {short(str(list(variants)))}")
+            self.problems.add(path, f"a variant appears twice in {short(str(list(variants)))}")
 
 
 def _with_recipes(entry: Any) -> Any:

@@ -137,5 +137,5 @@ class PointSettings(Settings):
     @model_validator(mode="after")
     def _each_knob_once(self) -> Self:
         if len(set(self.knobs)) < len(self.knobs):
-            raise ValueError("a knob value stands twice; leave one out")
+            raise ValueError("a knob value appears twice; leave one out")
         return self

@@ -2,7 +2,7 @@
 
 That is what DistributedDataParallel does, less its hooks on ``forward``, which no method here goes
 through. A backward pass fills gradients from the output to the input, so weights are taken in the
-reverse of their order, some megabytes at a time; whoever is full is sent off. Every process sends
+reverse of their order, some megabytes at a time; a full one is sent off. Every process sends
 in the same order, also one that had no sentence of an update.
 """
 

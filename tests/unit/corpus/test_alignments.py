@@ -126,7 +126,7 @@ def test_a_link_beyond_the_sentence_is_named_as_it_stands(
 
 def test_aligned_files_of_unequal_length_are_an_error(tmp_path: Path) -> None:
     write_three(tmp_path, b"a\nb\n", b"a\nb\n", b"0-0\n")
-    with pytest.raises(SimtError, match=r"a\.talp has 1 lines at most"):
+    with pytest.raises(SimtError, match=r"a\.talp: no line 2, which others of"):
         read_all(tmp_path)
 
 

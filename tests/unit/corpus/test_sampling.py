@@ -14,7 +14,7 @@ from simt.corpus.fetch import fetch
 from simt.corpus.formats import read_part
 from simt.corpus.prepare import comparison_key, prepare
 from simt.corpus.reading import SentencePair
-from simt.corpus.sampling import drawn
+from simt.corpus.sampling import draw_sample
 from simt.errors import SimtError
 from simt.pairs import FetchSettings, Part, PrepareSettings, Sample
 from simt.params import load_params
@@ -32,7 +32,7 @@ def draw(
 ) -> tuple[list[SentencePair], Counter[str]]:
     drops = Counter[str]()
     sample = Sample(begin=begin, end=end, min_words=min_words)
-    return list(drawn(sample, pairs, lambda pair: pair.source, FILE, drops)), drops
+    return list(draw_sample(sample, pairs, lambda pair: pair.source, FILE, drops)), drops
 
 
 def by_hand(pairs: list[SentencePair], begin: int, end: int, min_words: int) -> list[SentencePair]:
@@ -148,7 +148,7 @@ def test_tatoeba_trains_on_nothing_that_it_is_tested_on(tatoeba: Path, tmp_path:
 def test_sample_that_may_be_short_takes_all_there_is() -> None:
     pairs = [SentencePair(f"sentence {n}", ("x",)) for n in range(5)]
     sample = Sample(begin=0, end=8, min_words=1, may_be_short=True)
-    assert list(drawn(sample, pairs, lambda pair: pair.source, FILE, Counter())) == pairs
+    assert list(draw_sample(sample, pairs, lambda pair: pair.source, FILE, Counter())) == pairs
 
 
 def test_settings_without_the_new_entries_are_written_as_before() -> None:

@@ -111,7 +111,7 @@ def test_fault_without_a_victim_does_not_hold_up_the_others(
 
 
 def test_study_does_not_run_where_one_ran_before(tmp_path: Path) -> None:
-    with pytest.raises(SimtError, match="is there already"):
+    with pytest.raises(SimtError, match="already exists"):
         StudyRun(tmp_path, "tiny", "slurm").copy_project(tmp_path)
 
 

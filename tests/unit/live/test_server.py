@@ -287,8 +287,8 @@ def test_tabs_are_told_when_the_server_stops(systems: list[Served]) -> None:
         ("a" * 50 + " a" * MOST_CHARACTERS, KNOBS, "20,050 characters, but 10,000"),
         ("a " * (MOST_WORDS + 1), KNOBS, "1,001 words, but 1,000"),
         ("a" * (LONGEST_WORD + 1), KNOBS, "201 characters, but 200"),
-        ("a", ("1.5", "3", "full"), "'1.5' is no knob value of tiny-deen/sm2/bi"),
-        ("a", ("0.5", "no", "full"), "'no' is no knob value"),
+        ("a", ("1.5", "3", "full"), "'1.5' is not a knob value of tiny-deen/sm2/bi"),
+        ("a", ("0.5", "no", "full"), "'no' is not a knob value"),
         ("a", ("0.5", "3", "0.5"), "its only knob is full"),
         ("a", ("0.5",), "1 knob value, but 3 systems"),
     ],
@@ -413,7 +413,7 @@ def test_taken_port_is_told(live: Live, capsys: pytest.CaptureFixture[str]) -> N
 def test_what_is_no_address_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "waitk/k3", "--study", "tiny", "--host", "127.0..0.1"]) == 1
     line = capsys.readouterr().err.splitlines()[-1]
-    assert "cannot listen at 127.0..0.1, port 8000: this is no address; give another" in line
+    assert "cannot listen at 127.0..0.1, port 8000: it is not an address; give another" in line
 
 
 def test_exported_folder_is_served_under_its_last_name(

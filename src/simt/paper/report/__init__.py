@@ -23,7 +23,7 @@ from simt.paper.report.drawings import all_signatures, shown_figures, shown_tabl
 from simt.paper.report.files import Files
 from simt.paper.report.pictures import theme_colours
 from simt.paper.report.policy_viewer import viewer_data
-from simt.paper.report.runs import read_runs, what_made_them
+from simt.paper.report.runs import provenance, read_runs
 from simt.params import Params
 from simt.runs import RESULTS, why_left_out
 
@@ -60,7 +60,7 @@ def render_page(params: Params, study_name: str) -> str:
             claims_report=_claims_report(files),
             runs=runs,
             resumed=sum(one.was_resumed for one in runs),
-            made_by=what_made_them(runs),
+            made_by=provenance(runs),
             panels=training_panels(runs),
             cost=study_cost(params, study_name),
             viewer=viewer_data(files, params),

@@ -45,7 +45,7 @@ def read_runs(files: Files, study: Study) -> list[FinishedRun]:
     ]
 
 
-def what_made_them(runs: Sequence[FinishedRun]) -> dict[str, list[str]]:
+def provenance(runs: Sequence[FinishedRun]) -> dict[str, list[str]]:
     """Commits, versions and devices, each with every value that some run has."""
     found: dict[str, dict[str, None]] = {}
     for one in runs:
