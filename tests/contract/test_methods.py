@@ -24,7 +24,7 @@ from simt.model.products import bf16_products
 from simt.settings import METHOD_SETTINGS
 from tests.samples.batches import random_batch, single, with_more_pads
 from tests.samples.prefixes import PrefixEncodings
-from tests.samples.reference_loop import translate_source
+from tests.samples.reference_loop import all_logits, translate_source
 from tests.samples.settings import KNOBS, VOCABULARY, lively, make_method, make_model
 from tests.samples.shapes import few_examples, lengths, seeds
 
@@ -194,7 +194,7 @@ def test_unread_source_changes_no_decision(
     other = batch.source_BM.masked_fill(unread & batch.source_mask_BM, 11)
     changed = replace(batch, source_BM=other)
     first, second = (decision_at(policy, model, b, written_B, read_B) for b in (batch, changed))
-    assert first.logits_BV.equal(second.logits_BV)
+    assert all_logits(first).equal(all_logits(second))
     assert first.value_B.equal(second.value_B)
     assert first.write_B.equal(second.write_B)
 
@@ -214,7 +214,8 @@ def test_decision_of_a_batch_is_that_of_its_sentences(
     for row in range(len(pairs)):
         rows = slice(row, row + 1)
         alone = decision_at(policy, model, single(batch, row), written_B[rows], read_B[rows])
-        torch.testing.assert_close(alone.logits_BV, together.logits_BV[rows], rtol=1e-4, atol=1e-4)
+        logits_1V = together.logits(torch.tensor([row]))
+        torch.testing.assert_close(all_logits(alone), logits_1V, rtol=1e-4, atol=1e-4)
         torch.testing.assert_close(alone.value_B, together.value_B[rows], rtol=1e-4, atol=1e-5)
 
 
@@ -238,7 +239,7 @@ def test_exhausted_source_is_always_written(name: str) -> None:
     batch = random_batch([5, 7, 3], [6, 4, 5])
     decision = decision_at(policy, model, batch, batch.target_lengths_B - 1, batch.source_lengths_B)
     assert decision.write_B.all()
-    assert decision.logits_BV.shape == (3, VOCABULARY.target_size)
+    assert all_logits(decision).shape == (3, VOCABULARY.target_size)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from simt.corpus.ids import BOS, EOS, PAD
-from simt.methods import Model, Policy, PolicyState
+from simt.methods import Decision, Model, Policy, PolicyState
 from tests.samples.prefixes import PrefixEncodings
 
 
@@ -54,10 +54,9 @@ def translate(
         trace.states.append((len(trace.tokens) + 1, read))
         trace.values.append(float(decision.value_B))
         if bool(decision.write_B):
-            trace.tokens.append(
-                _choose(decision.logits_BV[0], len(trace.tokens), max_tokens, allows_bos)
-            )
-            trace.logits.append(decision.logits_BV[0])
+            (logits_V,) = all_logits(decision)
+            trace.tokens.append(_choose(logits_V, len(trace.tokens), max_tokens, allows_bos))
+            trace.logits.append(logits_V)
             trace.delays.append(read)
             trace.actions += "W"
         else:
@@ -65,6 +64,11 @@ def translate(
             read += 1
             trace.actions += "R"
     return trace
+
+
+def all_logits(decision: Decision) -> Tensor:
+    """Scores of the next token of every sentence, also of those that read, (B, V)."""
+    return decision.logits(torch.arange(len(decision.write_B)))
 
 
 def _choose(logits_V: Tensor, written: int, max_tokens: int, allows_bos: bool) -> int:

@@ -12,7 +12,7 @@ from simt.corpus.ids import EOS
 from simt.methods import Decision, Knob, Policy, PolicyState
 from simt.settings import DecodingSettings
 from simt.simulation import Translation
-from tests.samples.reference_loop import Trace
+from tests.samples.reference_loop import Trace, all_logits
 
 MAX_TOKENS = 10
 DECODING = DecodingSettings(
@@ -63,8 +63,8 @@ class Forced(Wrapped):
 
     def change(self, decision: Decision, state: PolicyState) -> Decision:
         preferred_B1 = torch.tensor([[self.reference[int(state.written_B)]]])
-        logits_BV = torch.zeros_like(decision.logits_BV).scatter(1, preferred_B1, 1.0)
-        return replace(decision, scores=lambda: logits_BV)
+        logits_BV = torch.zeros_like(all_logits(decision)).scatter(1, preferred_B1, 1.0)
+        return replace(decision, logits=lambda rows: logits_BV[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +72,11 @@ class WithoutEarlyEos(Wrapped):
     """Does not like EOS before the source is complete."""
 
     def change(self, decision: Decision, state: PolicyState) -> Decision:
-        is_eos_V = torch.arange(decision.logits_BV.shape[1]) == EOS
+        logits_BV = all_logits(decision)
+        is_eos_V = torch.arange(logits_BV.shape[1]) == EOS
         is_forbidden_BV = is_eos_V & ~state.is_complete_B.unsqueeze(1)
-        logits_BV = decision.logits_BV.masked_fill(is_forbidden_BV, -torch.inf)
-        return replace(decision, scores=lambda: logits_BV)
+        logits_BV = logits_BV.masked_fill(is_forbidden_BV, -torch.inf)
+        return replace(decision, logits=lambda rows: logits_BV[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +91,8 @@ class Restless(Wrapped):
     def change(self, decision: Decision, state: PolicyState) -> Decision:
         mixed_B = (state.written_B // 2 * 7919 + state.read_B * 104_729 + self.seed * 31) % 97
         write_B = (mixed_B < 50) | state.is_complete_B
-        value_B = decision.value_B + decision.logits_BV[:, 5] - decision.logits_BV[:, 6] / 3
+        logits_BV = all_logits(decision)
+        value_B = decision.value_B + logits_BV[:, 5] - logits_BV[:, 6] / 3
         return replace(decision, write_B=write_B, value_B=value_B)
 
 

@@ -86,11 +86,13 @@ def naive_events(
             source_lengths_B=length_B,
         )
         decision = policy.decide(network.encode(source_BM[:, :read], state.read_B), state)
-        logits_BV = decision.logits_BV
         is_enough = read >= int(policy.min_read(state.written_B, length_B))
         value, token = float(decision.value_B) if is_enough else None, None
         if is_enough and bool(decision.write_B):
-            token = int(writer.choose(logits_BV, state, torch.zeros_like(length_B)))
+            alone_B = torch.zeros_like(length_B)
+            logits_BV = decision.logits(alone_B)
+            chosen_B = writer.choose(logits_BV, alone_B, state.written_B, state.is_complete_B)
+            token = int(chosen_B)
             tokens.append(token)
             delays.append(read)
         events.append(Event(token, written, read, value, time.perf_counter() - started))

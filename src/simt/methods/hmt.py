@@ -241,7 +241,7 @@ class SelectionPolicy(RecomputingPolicy):
         states_BD = states_BKD[sentences, chosen_B]
         newest_B = self.rule.newest_state(state).clamp(0, select_BK.shape[1] - 1)
         return Decision(
-            scores=lambda: self.model.network.output.logits(states_BD),
+            logits=lambda rows: self.model.network.output.logits(states_BD[rows]),
             write_B=write_B,
             value_B=select_BK[sentences, newest_B],
         )

@@ -291,7 +291,7 @@ class TransportPolicy(RecomputingPolicy):
         agreed_B = self.rule.agreed(arrived_BL)
         states_BD = state.newest(states_BND)
         return Decision(
-            scores=lambda: self.model.network.output.logits(states_BD),
+            logits=lambda rows: self.model.network.output.logits(states_BD[rows]),
             write_B=self.rule.should_write(agreed_B, state),
             value_B=agreed_B,
         )

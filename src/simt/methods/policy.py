@@ -3,12 +3,11 @@
 Shapes: B sentences, N decoder rows, J source tokens read (longest), D width, V vocabulary.
 
 Whoever drives a policy keeps a ``PolicyState``, reads up to ``min_read`` without asking, then asks
-``decide``: sentences that WRITE get a token by ``logits_BV``, the others read one token more.
+``decide``: sentences that WRITE get a token by ``logits``, the others read one token more.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, Protocol
 
 import torch
@@ -79,17 +78,12 @@ class PolicyState:
 class Decision:
     """Whether to write the next token, the value that decided it, and the scores of that token.
 
-    Who reads needs no scores: they are computed when somebody asks for them.
+    Who reads needs no scores: ``logits`` computes those of the sentences that are asked for.
     """
 
-    scores: Callable[[], Tensor]
+    logits: Callable[[Tensor], Tensor]
     write_B: Tensor
     value_B: Tensor
-
-    @cached_property
-    def logits_BV(self) -> Tensor:
-        """Scores of the next token."""
-        return self.scores()
 
 
 class Policy(Protocol):
@@ -185,7 +179,7 @@ class ScheduledPolicy:
         states_BD = newest_states(self.network, memory_BJD, state, self.target_states)
         min_B = self.min_read(state.written_B, state.source_lengths_B)
         return Decision(
-            scores=lambda: self.network.output.logits(states_BD),
+            logits=lambda rows: self.network.output.logits(states_BD[rows]),
             write_B=state.read_B >= min_B,
             value_B=torch.ones_like(state.read_B, dtype=torch.float32),
         )

@@ -142,7 +142,7 @@ class ConfidencePolicy(RecomputingPolicy):
         confidence_B = self.model.confidence_logits(states_BD).sigmoid()
         write_B = self.rule.should_write(confidence_B, state)
         return Decision(
-            scores=lambda: self.model.network.output.logits(states_BD),
+            logits=lambda rows: self.model.network.output.logits(states_BD[rows]),
             write_B=write_B,
             value_B=confidence_B,
         )

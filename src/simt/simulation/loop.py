@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from simt.corpus.ids import SpecialIds
-from simt.methods import Policy, PolicyState
+from simt.methods import Decision, Policy, PolicyState
 from simt.model.network import Network
 from simt.progress import progress_bar
 from simt.settings import DecodingSettings
@@ -40,8 +40,10 @@ class Writer(Protocol):
         """How many tokens it writes at most, EOS included."""
         ...
 
-    def choose(self, logits_BV: Tensor, state: PolicyState, sentences_B: Tensor) -> Tensor:
-        """The token that each sentence would write now, (B,)."""
+    def choose(
+        self, logits_BV: Tensor, sentences_B: Tensor, written_B: Tensor, is_complete_B: Tensor
+    ) -> Tensor:
+        """The token that each sentence writes now, (B,); some sources have been read to the end."""
         ...
 
 
@@ -53,14 +55,16 @@ class GreedyWriter:
         self._ids = ids
         self.max_length = settings.max_target_tokens + 1
 
-    def choose(self, logits_BV: Tensor, state: PolicyState, sentences_B: Tensor) -> Tensor:
+    def choose(
+        self, logits_BV: Tensor, sentences_B: Tensor, written_B: Tensor, is_complete_B: Tensor
+    ) -> Tensor:
         never = torch.tensor(self._ids.never_written, device=logits_BV.device)
         logits_BV = logits_BV.index_fill(1, never, -torch.inf)
-        must_continue_B = state.written_B == 0
+        must_continue_B = written_B == 0
         if self._settings.forbid_eos_before_source_end:
-            must_continue_B |= ~state.is_complete_B
+            must_continue_B |= ~is_complete_B
         logits_BV[:, self._ids.eos].masked_fill_(must_continue_B, -torch.inf)
-        is_full_B = state.written_B >= self._settings.max_target_tokens
+        is_full_B = written_B >= self._settings.max_target_tokens
         return logits_BV.argmax(1).masked_fill(is_full_B, self._ids.eos)
 
 
@@ -71,8 +75,10 @@ class ForcedWriter:
         self._references_SN = references_SN
         self.max_length = references_SN.shape[1]
 
-    def choose(self, logits_BV: Tensor, state: PolicyState, sentences_B: Tensor) -> Tensor:
-        return self._references_SN[sentences_B, state.written_B]
+    def choose(
+        self, logits_BV: Tensor, sentences_B: Tensor, written_B: Tensor, is_complete_B: Tensor
+    ) -> Tensor:
+        return self._references_SN[sentences_B, written_B]
 
 
 def simulate(
@@ -147,15 +153,31 @@ class Loop:
         current = state.for_policy(sentences_B, first_B, sources)
         decision = self.policy.decide(memory_BJD, current)
         assert not (current.is_complete_B & ~decision.write_B).any()
-        tokens_B = self.writer.choose(decision.logits_BV, current, sentences_B)
         writes, reads = (
             each.nonzero().squeeze(1) for each in (decision.write_B, ~decision.write_B)
         )
         state.decoded_S[sentences_B] = current.read_B
-        seconds = time.perf_counter() - started  # nonzero waited for the device
-        state.add_time(sentences_B, seconds)
-        state.write(sentences_B[writes], tokens_B[writes], decision.value_B[writes])
+        decided = time.perf_counter()  # nonzero waited for the device
+        state.add_time(sentences_B, decided - started)
         state.read(sentences_B[reads], decision.value_B[reads])
+        if len(writes):
+            tokens_B = self.choose(decision, current, sentences_B, writes)
+            state.add_time(sentences_B[writes], time.perf_counter() - decided)
+            state.write(sentences_B[writes], tokens_B, decision.value_B[writes])
+
+    def choose(
+        self, decision: Decision, current: PolicyState, sentences_B: Tensor, writes: Tensor
+    ) -> Tensor:
+        """The tokens of those who write. Who reads does not pay for scores of the vocabulary."""
+        tokens_B = self.writer.choose(
+            decision.logits(writes),
+            sentences_B[writes],
+            current.written_B[writes],
+            current.is_complete_B[writes],
+        )
+        if tokens_B.is_cuda:
+            torch.cuda.synchronize(tokens_B.device)  # they are taken with the clock
+        return tokens_B
 
 
 def _start_state(encodings: SourceEncodings, writer: Writer, ids: SpecialIds) -> DecodingState:

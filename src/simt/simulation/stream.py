@@ -165,7 +165,14 @@ class TokenStream:
         self._decoded = self.read
         value, written, token = float(decision.value_B), len(self.tokens), None
         if bool(decision.write_B):
-            token = int(self._writer.choose(decision.logits_BV, state, self._alone_B))
+            token = int(
+                self._writer.choose(
+                    decision.logits(self._alone_B),
+                    self._alone_B,
+                    state.written_B,
+                    state.is_complete_B,
+                )
+            )
             self.tokens.append(token)
             self.delays.append(self.read)
         return Event(token, written, self.read, value, time.perf_counter() - started)

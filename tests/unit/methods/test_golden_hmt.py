@@ -223,7 +223,7 @@ class TablePolicy:
         if bool(write_B):
             self.selected.append(int(chosen_B) + 1)
         logits_BV = self.logits_NMV[row, reads_K[chosen_B] - 1]
-        return Decision(lambda: logits_BV, write_B, select_BK[:, 0])
+        return Decision(lambda rows: logits_BV[rows], write_B, select_BK[:, 0])
 
 
 @pytest.mark.parametrize("case", golden_cases("hmt_decision_trace"), ids=by_tag)

@@ -189,7 +189,9 @@ class TablePolicy:
         arrived_BL = self.rule.arrived(self.transport_LNM[:, row, :read].unsqueeze(0), state.read_B)
         agreed_B = self.rule.agreed(arrived_BL)
         logits_BV = self.logits_NMV[row, read - 1].unsqueeze(0)
-        return Decision(lambda: logits_BV, self.rule.should_write(agreed_B, state), agreed_B)
+        return Decision(
+            lambda rows: logits_BV[rows], self.rule.should_write(agreed_B, state), agreed_B
+        )
 
 
 @pytest.mark.parametrize("case", golden_cases("itst_decision_trace"), ids=by_tag)

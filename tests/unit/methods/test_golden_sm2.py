@@ -130,7 +130,7 @@ class TablePolicy:
         confidence_B = self.confidence_NM[row, read - 1].unsqueeze(0)
         logits_BV = self.logits_NMV[row, read - 1].unsqueeze(0)
         return Decision(
-            lambda: logits_BV, self.rule.should_write(confidence_B, state), confidence_B
+            lambda rows: logits_BV[rows], self.rule.should_write(confidence_B, state), confidence_B
         )
 
 

@@ -10,6 +10,7 @@ from simt.corpus.ids import EOS
 from simt.methods import METHODS, Model, PolicyState
 from simt.settings import METHOD_SETTINGS
 from simt.simulation import ConfidentModel, StateConfidences, confidences, state_confidences
+from tests.samples.reference_loop import all_logits
 from tests.samples.settings import lively, make_method, make_model
 from tests.samples.simulation import random_sentences
 
@@ -45,7 +46,7 @@ def test_states_are_those_that_the_policy_would_see(encoder: str) -> None:
                     source_lengths_B=torch.tensor([len(source)]),
                 )
                 decision = policy.decide(memory, state)
-                probability = float(decision.logits_BV.softmax(1)[0, gold])
+                probability = float(all_logits(decision).softmax(1)[0, gold])
                 assert found.confidence_NM[i, j - 1] == pytest.approx(
                     float(decision.value_B), abs=1e-5
                 )

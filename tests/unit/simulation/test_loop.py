@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from simt.corpus.ids import BOS, EOS, PAD, SPECIAL_IDS, UNK
 from simt.methods import METHODS, Decision, Knob, Model, Policy, PolicyState
+from simt.model.network import OutputLayer
 from simt.progress import progress_bar
 from simt.settings import DecodingSettings, ModelSettings
 from simt.simulation import Translation, simulate
@@ -328,7 +329,7 @@ class Counting(Wrapped):
 def test_time_of_all_calls_is_shared_out_and_none_is_lost(
     batch_sentences: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By a clock that goes on by a second whenever it is looked at, twice in every call."""
+    """By a clock that goes on by a second whenever it is looked at: to decide, and to write."""
     monkeypatch.setattr(time, "perf_counter", partial(next, count(0.0)))
     model, policy = make("offline")  # reads every source to its end
     counting = Counting(policy)
@@ -340,7 +341,7 @@ def test_time_of_all_calls_is_shared_out_and_none_is_lost(
         assert len(translation.elapsed_s) == len(translation.tokens)
     batches = math.ceil(len(SOURCES) / batch_sentences)  # each is encoded in one second
     spent = sum(each.elapsed_s[-1] for each in translations)
-    assert spent == pytest.approx(len(counting.asked) + batches)
+    assert spent == pytest.approx(2 * len(counting.asked) + batches)
 
 
 # --- what is written --------------------------------------------------------------------------
@@ -367,7 +368,8 @@ def written(logits_BV: Tensor, state: PolicyState, forbids_early_eos: bool = Fal
     settings = DecodingSettings(
         max_target_tokens=4, forbid_eos_before_source_end=forbids_early_eos, ms_per_word=400
     )
-    return int(GreedyWriter(settings, SPECIAL_IDS).choose(logits_BV, state, torch.tensor([0])))
+    writer = GreedyWriter(settings, SPECIAL_IDS)
+    return int(writer.choose(logits_BV, torch.tensor([0]), state.written_B, state.is_complete_B))
 
 
 def test_pad_and_bos_are_never_written_but_unk_is() -> None:
@@ -399,10 +401,28 @@ def test_choice_leaves_the_logits_as_they_were() -> None:
 
 def test_reference_is_written_token_by_token() -> None:
     writer = ForcedWriter(torch.tensor([[5, 6, EOS], [7, EOS, PAD]]))
-    state = state_of([2, 0], [1, 1], [3, 3])
-    tokens_B = writer.choose(preferring(5).expand(2, 8), state, torch.tensor([0, 1]))
+    written_B, is_complete_B = torch.tensor([2, 0]), torch.tensor([False, False])
+    logits_BV = preferring(5).expand(2, 8)
+    tokens_B = writer.choose(logits_BV, torch.tensor([0, 1]), written_B, is_complete_B)
     assert tokens_B.tolist() == [EOS, 7]
     assert writer.max_length == 3
+
+
+@every_method
+def test_scores_are_computed_for_tokens_that_are_written_alone(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, policy = make(name)
+    rows: list[int] = []
+    logits = OutputLayer.logits
+
+    def counted(self: OutputLayer, states_BD: Tensor) -> Tensor:
+        rows.append(len(states_BD))
+        return logits(self, states_BD)
+
+    monkeypatch.setattr(OutputLayer, "logits", counted)
+    (found,) = simulate(model.network, [policy], SOURCES, DECODING)
+    assert sum(rows) == sum(len(translation.tokens) for translation in found)
 
 
 def test_empty_reference_is_written_as_eos_alone() -> None:
