@@ -3,7 +3,8 @@
 Importing it takes 5-7 seconds and changes global state (warning filters, loggers, Lightning), so
 `python -m simt.scoring.comet` does it in a child and answers with a file. Nothing is fetched: a
 model lies in a folder or in the Hugging Face cache, or it is unavailable, which is a result with
-one message, not an error: everything else is scored.
+one message, not an error: everything else is scored. A model that fails at its work, for want of
+memory for example, is an error: the job can be tried again.
 
 A checkpoint is a pickle, and a pickle can run code. Ours are read with ``weights_only``, which
 refuses anything but tensors and plain containers, and without ``comet.load_from_checkpoint``, which
@@ -25,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from simt.errors import SimtError
 from simt.instances import Instance
 from simt.scoring.scores import Score, make_signature
 
@@ -147,7 +149,7 @@ def score_segments(
 
 
 def _ask_child(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer of a fresh process; its death is an answer, too."""
+    """The answer of a fresh process."""
     offline = {
         "HF_HUB_OFFLINE": "1",
         "TRANSFORMERS_OFFLINE": "1",
@@ -169,7 +171,10 @@ def _ask_child(request: Mapping[str, Any]) -> dict[str, Any]:
             answer: dict[str, Any] = json.loads(answered.read_text(encoding="utf-8"))
             return answer
     last = done.stderr.strip().splitlines()[-1:] or ["no message"]
-    return {"unavailable": f"the process ended with code {done.returncode} ({last[0]})"}
+    raise SimtError(
+        f"COMET with {request['folder']} failed: its process ended with code {done.returncode} "
+        f"({last[0]}). If memory was short, give the job more, and score again"
+    )
 
 
 # --- where models are -----------------------------------------------------------------------------
@@ -231,7 +236,8 @@ def _how_to_get(model: str, models: Path | None) -> str:
         f"else is scored. {licence}On a machine with a network, `huggingface-cli download {model}` "
         f"and the configuration and tokeniser of {encoder} fill the Hugging Face cache, "
         f"which is used from then on; or put {HPARAMS} and {CHECKPOINT.as_posix()} into {folder}, "
-        f"the encoder's files into {folder / ENCODER}, and name the models' folder."
+        f"the encoder's files into {folder / ENCODER}, and name the models' folder. "
+        f"What was scored without it is scored again by `snakemake -R score`."
     )
 
 
@@ -239,21 +245,26 @@ def _how_to_get(model: str, models: Path | None) -> str:
 
 
 def main(asked: Path, answered: Path) -> None:
-    """Answer one request file; whatever goes wrong with the model is an answer."""
+    """Answer one request file; faults of the model's own files are an answer, too."""
+    import torch
+
     request = json.loads(asked.read_text(encoding="utf-8"))
+    if request["threads"] is not None:
+        torch.set_num_threads(request["threads"])
     try:
-        answer = _answer(request)
+        model = load_model(Path(request["folder"]))
+    except (MemoryError, torch.OutOfMemoryError):
+        raise
     except Exception as error:  # comet, Lightning and torch raise anything, bare Exception too
-        answer = {"unavailable": f"{type(error).__name__}: {error}"}
+        answer: dict[str, Any] = {"unavailable": f"{type(error).__name__}: {error}"}
+    else:
+        answer = _answer(model, request)
     answered.write_text(json.dumps(answer), encoding="utf-8")
 
 
-def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
+def _answer(model: Any, request: Mapping[str, Any]) -> dict[str, Any]:
     import torch
 
-    if request["threads"] is not None:
-        torch.set_num_threads(request["threads"])
-    model = load_model(Path(request["folder"]))
     uses_references = _uses_references(model)
     keys = ("src", "mt", "ref") if uses_references else ("src", "mt")
     samples = [dict(zip(keys, segment, strict=False)) for segment in request["segments"]]

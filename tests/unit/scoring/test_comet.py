@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from simt.errors import SimtError
 from simt.instances import Instance
 from simt.scoring import comet
 from simt.scoring.comet import (
@@ -143,11 +144,12 @@ def test_a_segment_that_knob_values_share_is_scored_once(
     assert scores[0.1].signature.startswith(signature)
 
 
-def test_a_child_that_dies_is_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_dies_is_a_failure_and_no_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "executable", shutil.which("false"))
-    result = score_segments(SEGMENTS, str(make_folder(tmp_path / "mine")))
-    assert isinstance(result, CometUnavailable)
-    assert "ended with code 1" in result.reason
+    with pytest.raises(SimtError, match=r"mine failed: its process ended with code 1 .* memory"):
+        score_segments(SEGMENTS, str(make_folder(tmp_path / "mine")))
 
 
 # --- with the real library -----------------------------------------------------------------------
@@ -227,6 +229,18 @@ class TestReal:
         torch.save({"state_dict": {}, "hyper_parameters": Evil()}, tmp_path / "evil" / CHECKPOINT)
         assert "Weights only load failed" in ask(tmp_path / "evil", tmp_path)["unavailable"]
         assert not trace.exists()
+
+    def test_a_model_that_fails_at_its_work_is_not_called_unavailable(
+        self, toy_estimator: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from comet.models import CometModel
+
+        def full(*_: Any, **__: Any) -> None:
+            raise RuntimeError("out of memory")
+
+        monkeypatch.setattr(CometModel, "predict", full)
+        with pytest.raises(RuntimeError, match="out of memory"):
+            ask(toy_estimator, tmp_path)
 
     def test_a_model_without_its_encoder_is_unavailable(
         self, toy_estimator: Path, tmp_path: Path
