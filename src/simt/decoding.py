@@ -43,6 +43,7 @@ from simt.scoring.confidence import (
     correlate,
     correlation_scores,
     sentence_sums,
+    thousandths,
 )
 from simt.settings import (
     METHOD_SETTINGS,
@@ -232,8 +233,7 @@ def _grid(
 def show_states(choice: SentenceChoice, run: Path, corpus: Path, to: Path) -> None:
     """Write states.jsonl: the confidence of every state of some aligned sentences.
 
-    A line is a sentence, a row of its grid a target token. The numbers are thousandths, cut off and
-    not rounded: one reaches a threshold in thousandths if and only if the confidence does.
+    A line is a sentence, a row of its grid a target token, a number the confidence in thousandths.
     """
     of_run = settings_of_run(run)
     _check_confidence(of_run)
@@ -244,7 +244,7 @@ def show_states(choice: SentenceChoice, run: Path, corpus: Path, to: Path) -> No
     sentences = _open_split(corpus, "aligned")
     sources, targets = zip(*(sentences[number] for number in chosen), strict=True)
     found = state_confidences(model, sources, targets, title=str(run))
-    grids = {one.index: (1000 * one.confidence_NM).astype(int).tolist() for one in found}
+    grids = {one.index: thousandths(one.confidence_NM).tolist() for one in found}
     with atomic_file(to / STATES_FILE) as stream:
         for place, number in enumerate(chosen):
             line = {"index": number, "confidence": grids[place]}

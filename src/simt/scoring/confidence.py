@@ -203,3 +203,12 @@ def correlation_scores(correlations: Correlations) -> list[Score]:
         )
         for name in ("pearson", "spearman", "kendall")
     ]
+
+
+def thousandths(confidence: Singles) -> npt.NDArray[np.int64]:
+    """Each confidence in whole thousandths: it reaches a threshold of so many just if they do.
+
+    Products are rounded, and would call a confidence just below a threshold one that reaches it.
+    """
+    thresholds = (np.arange(1, 1001) / 1000).astype(np.float32)
+    return np.searchsorted(thresholds, confidence, side="right")

@@ -7,6 +7,7 @@ Each process holds the whole model and takes its part of the micro-batches of an
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
@@ -16,6 +17,9 @@ from simt.errors import SimtError
 from simt.model.products import bf16_products, has_bf16_products
 from simt.settings import Precision
 from simt.usage import own_peak_memory_mb
+
+# How long a process waits for the others: one of them may write a checkpoint to a slow file system
+_PATIENCE = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -30,12 +34,16 @@ class Devices:
     def connect(cls, rank: int, world: int, local_rank: int) -> "Devices":
         """Join the other processes, as torchrun started them; alone when ``world`` is 1."""
         has_gpu = torch.cuda.is_available()
+        if has_gpu and local_rank >= (gpus := torch.cuda.device_count()):
+            raise SimtError(
+                f"process {local_rank + 1} has no GPU: there are {gpus}; lower --devices"
+            )
         device = torch.device("cuda", local_rank) if has_gpu else torch.device("cpu")
         if has_gpu:
             torch.cuda.set_device(device)
         if world > 1:
             dist.init_process_group(
-                "nccl" if has_gpu else "gloo", rank=rank, world_size=world,
+                "nccl" if has_gpu else "gloo", rank=rank, world_size=world, timeout=_PATIENCE,
                 device_id=device if has_gpu else None,  # otherwise nccl guesses it from the rank
             )  # fmt: skip
         return cls(rank, world, device)

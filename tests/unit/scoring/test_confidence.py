@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
@@ -16,6 +17,7 @@ from simt.scoring.confidence import (
     correlation_sums,
     kendall_of,
     kendall_sums,
+    thousandths,
 )
 
 # Few values, so that there are ties.
@@ -143,3 +145,14 @@ def test_numbers_that_hardly_vary_correlate_as_much_as_others() -> None:
     x, y = np.array([0.50, 0.51, 0.53, 0.52]), np.array([0.10, 0.14, 0.12, 0.11])
     (ours,) = correlation_of(correlation_sums(x, y, [4]))
     assert ours == pytest.approx(stats.pearsonr(x, y).statistic, rel=1e-6)
+
+
+def test_thousandths_reach_a_threshold_just_if_the_confidence_does() -> None:
+    thresholds = [number / 1000 for number in range(1, 1001)]
+    at = np.array(thresholds, dtype=np.float32)
+    near = [at, np.nextafter(at, np.float32(0)), np.nextafter(at, np.float32(2))]
+    confidence = np.concatenate([*near, np.float32([0])])
+    shown = thousandths(confidence)
+    for number, threshold in enumerate(thresholds, start=1):
+        writes = torch.from_numpy(confidence) >= threshold  # as the policy compares
+        assert np.array_equal(shown >= number, writes.numpy())
