@@ -42,6 +42,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     One that has this name already is kept until then. A folder cannot be renamed onto another: a
     process that is killed between both renames leaves the whole old one beside the whole new one.
     """
+    path = path.resolve()  # of a link, the folder behind it is replaced
     temporary, old = (path.with_name(f".{path.name}.{end}") for end in ("tmp", "old"))
     if temporary.exists():
         shutil.rmtree(temporary)

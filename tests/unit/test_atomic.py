@@ -45,3 +45,14 @@ def test_folder_that_broke_off_has_no_name_and_is_no_hindrance(tmp_path: Path) -
     with atomic_folder(tmp_path / "model") as folder:
         (folder / "weights").write_text("1")
     assert [path.name for path in (tmp_path / "model").iterdir()] == ["weights"]
+
+
+def test_link_to_a_folder_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "behind" / "old").mkdir(parents=True)
+    link = tmp_path / "link"
+    link.symlink_to("behind")
+    with atomic_folder(link) as folder:
+        (folder / "new").touch()
+    assert link.is_symlink()
+    assert [path.name for path in (tmp_path / "behind").iterdir()] == ["new"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["behind", "link"]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from simt.atomic import atomic_file, atomic_folder, write_json
+from simt.atomic import atomic_file, atomic_folder, read_object, write_json
 from simt.check import check_stage
 from simt.errors import SimtError
 from simt.paper.claims_report import OUTCOMES
@@ -25,15 +25,15 @@ from simt.steps import OF_SENTENCES, Steps
 PROVENANCE_FILE = "provenance.json"  # also tells that a folder may be replaced
 _DRAWN_AS: Mapping[Kind, str] = {"figures": "png", "tables": "md"}
 _COPIED = ("claims.md", "claims.json", "curves.csv")
+_SETTINGS_FILE = "settings.json"
+_PAGE = "README.md"
+_WRITTEN = (_PAGE, _SETTINGS_FILE, PROVENANCE_FILE, *_COPIED)
 _MAIN_PICTURE = f"figures/{MAIN_FIGURE}.png"
 
 
 def publish(params: Params, study_name: str, to: Path) -> None:
     """Write the folder ``to``; the study must be complete and match params.yaml."""
-    if to.exists() and any(to.iterdir()) and not (to / PROVENANCE_FILE).is_file():
-        raise SimtError(
-            f"{to} is not empty and was not written by simt publish: give another folder"
-        )
+    _refuse_to_replace_others(to, study_name)
     check_stage(params, study_name, "paper", is_deep=True)
     files, study = Files(study_name), params.studies[study_name]
     runs = read_runs(files, study)
@@ -49,11 +49,35 @@ def publish(params: Params, study_name: str, to: Path) -> None:
         for name in (*drawings, *_COPIED):
             (folder / name).parent.mkdir(exist_ok=True)
             shutil.copyfile(files.paper / name, folder / name)
-        with atomic_file(folder / "README.md") as stream:
+        with atomic_file(folder / _PAGE) as stream:
             stream.write(_page(params, files, drawings, made_by, to))
         settings = Steps(params, study_name).report().settings
-        write_json(folder / "settings.json", settings.model_dump(mode="json"))
+        write_json(folder / _SETTINGS_FILE, settings.model_dump(mode="json"))
         write_json(folder / PROVENANCE_FILE, made_by)
+
+
+def _refuse_to_replace_others(to: Path, study_name: str) -> None:
+    """Stop at a folder with anything but an earlier publication of this study: it is replaced."""
+    if not to.exists() or not any(to.iterdir()):
+        return
+    made_by = read_object(to / PROVENANCE_FILE)
+    if made_by is None:
+        raise SimtError(
+            f"{to} is not empty and was not written by simt publish: give another folder"
+        )
+    if made_by.get("study") != study_name:
+        raise SimtError(
+            f"{to} has the results of study {made_by.get('study')}, not of {study_name}: "
+            f"give another folder"
+        )
+    drawn = (path for kind, ending in _DRAWN_AS.items() for path in to.glob(f"{kind}/*.{ending}"))
+    written = {*(to / name for name in _WRITTEN), *drawn}
+    others = sorted(path for path in to.rglob("*") if path.is_file() and path not in written)
+    if others:
+        raise SimtError(
+            f"{to} is replaced as a whole, but {others[0]} was not written by simt publish: "
+            f"move it, or give another folder"
+        )
 
 
 def _is_for_others(caption: Mapping[str, Any]) -> bool:
@@ -76,7 +100,7 @@ def _provenance(params: Params, study_name: str, runs: Sequence[FinishedRun]) ->
         "trainings": len(runs),
         "resumed_trainings": sum(one.was_resumed for one in runs),
         "training_device_hours": round(
-            sum(one["training_seconds"] * one["devices"] for one in records) / 3600, 2
+            sum(one["training_seconds"] * one["devices"] for one in records) / 3600, 4
         ),
     }
 

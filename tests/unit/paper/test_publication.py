@@ -17,6 +17,25 @@ def test_folder_that_someone_else_filled_is_not_replaced(params: Params, tmp_pat
     assert work.exists()
 
 
+@pytest.mark.parametrize(
+    ("study", "complaint"),
+    [
+        ("toy", "has the results of study toy, not of tiny: give another folder"),
+        ("tiny", r"thesis\.tex was not written by simt publish: move it, or give another folder"),
+    ],
+)
+def test_earlier_publication_is_not_replaced_with_work_of_others(
+    params: Params, tmp_path: Path, study: str, complaint: str
+) -> None:
+    (tmp_path / "provenance.json").write_text(f'{{"study": "{study}"}}')
+    (tmp_path / "figures").mkdir()
+    work = tmp_path / "figures" / "thesis.tex"
+    work.write_text("three years of work")
+    with pytest.raises(SimtError, match=complaint):
+        publish(params, "tiny", tmp_path)
+    assert work.exists()
+
+
 def test_study_that_is_not_finished_is_not_published(
     params: Params, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
