@@ -45,7 +45,7 @@ from simt.steps import Steps
 from simt.user_files import corpora_folder
 
 if TYPE_CHECKING:
-    from simt.paper.style import Face
+    from simt.params import Face
 
 # --- corpora --------------------------------------------------------------------------------------
 

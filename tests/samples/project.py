@@ -46,9 +46,10 @@ def run(folder: Path, *command: str, environment: Mapping[str, str] | None = Non
     return done.stdout + done.stderr
 
 
-def refusal(project: Path) -> str:
+def refusal(project: Path, *options: str) -> str:
     """What Snakemake says of a project that it does not plan."""
-    done = subprocess.run([BIN / "snakemake", "-n"], cwd=project, capture_output=True, text=True)
+    command = [BIN / "snakemake", "-n", *options]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True)
     assert done.returncode == 1
     assert "Traceback" not in done.stdout + done.stderr
     return done.stdout + done.stderr

@@ -34,6 +34,17 @@ def test_face_of_figures_is_chosen_on_the_command_line(project: Path) -> None:
     assert " --face serif " in command
 
 
+@pytest.mark.parametrize(
+    ("option", "complaint"),
+    [
+        ("studi=tiny", "--config.studi: unknown setting (did you mean study?)"),
+        ("face=seriff", "--config.face: 'seriff' is not possible; there are sans, serif"),
+    ],
+)
+def test_mistake_on_the_command_line_is_told(project: Path, option: str, complaint: str) -> None:
+    assert complaint in refusal(project, "--config", option)
+
+
 def test_mistake_in_params_is_told_without_a_traceback(project: Path) -> None:
     change(project, "training/dropout", 3)
     assert "training.dropout: 3: input should be less than 1" in refusal(project)

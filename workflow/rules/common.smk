@@ -11,7 +11,7 @@ from snakemake.logging import logger
 from simt.check import reset_future_mtimes, raise_if_damaged, unseen_changes
 from simt.errors import SimtError
 from simt.paper import FIGURES, TABLES
-from simt.params import check_drawings, load_params
+from simt.params import check_drawings, load_params, read_options
 from simt.products import (
     CURVES,
     FETCHED_OUTPUTS,
@@ -55,9 +55,8 @@ from simt.user_files import (
 gc.set_threshold(100_000)
 
 try:
-    PARAMS = load_params(
-        Path("params.yaml"), config.get("study"), config.get("fidelity")
-    )
+    OPTIONS = read_options(config)
+    PARAMS = load_params(Path("params.yaml"), OPTIONS.study, OPTIONS.fidelity)
     check_drawings(PARAMS.paper, FIGURES, TABLES)
     STEPS = Steps(PARAMS, PARAMS.study)
     if workflow.is_main_process and "--unlock" not in sys.argv:

@@ -1,8 +1,7 @@
 # Figures and tables: they read scores, never a model, and are drawn in seconds.
 # `--config with_paper=true` lays the paper's own numbers under ours.
 # `--config face=serif` draws figures for papers set in Times.
-WITH_PAPER = "--with-paper" if config.get("with_paper") else ""
-FACE = config.get("face", "sans")
+WITH_PAPER = "--with-paper" if OPTIONS.with_paper else ""
 
 
 rule figure:
@@ -30,7 +29,7 @@ rule figure:
             "figures", wildcards.name
         ).settings.as_json(),
         overlay=WITH_PAPER,
-        face=FACE,
+        face=OPTIONS.face,
     shell:
         "simt --log {log} draw {wildcards.name} --settings {params.settings:q} {params.overlay} --face {params.face:q}"
         f" --to {of_wildcards(PAPER_FOLDER)}/figures"

@@ -14,6 +14,7 @@ from simt.cli.arguments import (
     threads,
 )
 from simt.cli.command import Argument, Group, option, several
+from simt.params import Face
 from simt.settings import EvaluationSplit
 
 COMMANDS = Group("steps, which snakemake calls")
@@ -228,7 +229,7 @@ _STUDY = settings('{"study": …}')
     option("--with-paper", action="store_true", help="add the numbers that the paper reports"),
     option(
         "--face",
-        choices=("sans", "serif"),
+        choices=get_args(Face),
         default="sans",
         help="typeface of a figure; serif looks like Times; default: sans",
     ),

@@ -20,9 +20,8 @@ from simt.paper.figure_data import FigureData, gather
 from simt.paper.latex import as_latex
 from simt.paper.panels import FigureSpec
 from simt.paper.scale import scale
-from simt.paper.style import Face
 from simt.paper.tabular import Table, as_csv, as_markdown
-from simt.params import Params
+from simt.params import Face, Params
 from simt.problems import no_such
 from simt.products import CAPTION_FORMAT, FIGURE_FORMATS, TABLE_FORMATS
 from simt.runs import why_left_out

@@ -26,9 +26,9 @@ from simt.paper.style import (
     PAGE_INCHES,
     PAPER,
     STYLE_FILES,
-    Face,
     Style,
 )
+from simt.params import Face
 
 Axes = Any  # matplotlib has no types here
 

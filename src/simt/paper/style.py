@@ -7,11 +7,11 @@ by colour and marker. Markers tell the systems apart in print without colour.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from simt.params import Face
 from simt.systems import colour_of, label_of
 
-Face = Literal["sans", "serif"]
 _STYLE = Path(__file__).with_name("paper.mplstyle")
 STYLE_FILES: dict[Face, tuple[Path, ...]] = {
     "sans": (_STYLE,),

@@ -8,14 +8,17 @@ from simt.params.checks import LAYERED, SECTIONS
 from simt.params.excerpt import StudyExcerpt, excerpt
 from simt.params.layers import Layers, Params
 from simt.params.loader import check_drawings, load_params
+from simt.params.options import Face, Options, read_options
 from simt.params.schema import Drawing, Knob, Pair, Paper, PolicyViewer, Role, Size, Study, Variant
 
 __all__ = [
     "LAYERED",
     "SECTIONS",
     "Drawing",
+    "Face",
     "Knob",
     "Layers",
+    "Options",
     "Pair",
     "Paper",
     "Params",
@@ -28,4 +31,5 @@ __all__ = [
     "check_drawings",
     "excerpt",
     "load_params",
+    "read_options",
 ]
