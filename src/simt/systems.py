@@ -34,7 +34,7 @@ _NAMES = {
     "sm2/bi-no-omt": _Name("w/o L_omt", "#008a8a"),
     "sm2/bi-no-pi": _Name("w/o p_i", "#332288"),
 }
-_SPARE_COLOURS = ("#aa4499", "#44aa99", "#ddcc77", "#661100", "#88ccee", "#555555")
+_SPARE_COLOURS = ("#aa4499", "#7cae00", "#ddcc77", "#661100", "#c00040", "#555555")
 
 
 def system_key(method: str, variant: str) -> str:
