@@ -111,7 +111,7 @@ def _named(text: str, runs: Sequence[Run], study_name: str) -> Named:
             f"{did_you_mean(name.casefold(), known)}; there are {', '.join(shown)}"
         )
     system = _system(name, knob, chosen)
-    return Named(system, _label(chosen, system.seed), tuple(chosen))
+    return Named(system, _label(chosen, system), tuple(chosen))
 
 
 def _names_of(run: Run) -> Iterator[str]:
@@ -138,8 +138,8 @@ def _system(name: str, knob: str, runs: Sequence[Run]) -> SystemName:
     return parsed._replace(seed=seed)
 
 
-def _label(runs: Sequence[Run], seed: int | None) -> str:
-    """As in figures; a variant of a curve that has several is named behind it, and so is a seed."""
+def _label(runs: Sequence[Run], system: SystemName) -> str:
+    """As in figures; after it a variant of a curve that has several, a seed and a knob value."""
     run = runs[0]
     is_variant = len({one.variant for one in runs}) == 1
     label = (
@@ -147,7 +147,8 @@ def _label(runs: Sequence[Run], seed: int | None) -> str:
         if is_variant
         else label_of(system_key(run.method, run.variant))
     )
-    return label if seed is None else f"{label} seed {seed}"
+    seed = "" if system.seed is None else f" seed {system.seed}"
+    return f"{label}{seed}{system.where}"
 
 
 # --- numbers --------------------------------------------------------------------------------------

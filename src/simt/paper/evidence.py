@@ -70,8 +70,14 @@ class SystemName(NamedTuple):
         return cls(key, "full" if knob == "full" else float(knob))
 
     def __str__(self) -> str:
-        is_plain = self.knob is None or self.key.startswith("offline/")
-        return label_of(self.key) if is_plain else f"{label_of(self.key)} at {self.knob}"
+        return label_of(self.key) + self.where
+
+    @property
+    def where(self) -> str:
+        """`` at 0.99`` behind the name of a level; offline systems are no others."""
+        if self.knob is None or self.key.startswith("offline/"):
+            return ""
+        return f" at {self.knob}" if isinstance(self.knob, str) else f" at {self.knob:g}"
 
 
 @dataclass
@@ -137,16 +143,19 @@ class Evidence:
         """One seed: all knob values of its runs, or one knob value as a level."""
         split = SPLITS[score]
         knobs = [
-            (knob, statistics)
+            (run, knob, statistics)
             for run in runs
             for knob, statistics in self._statistics(run, score, group).items()
         ]
         if name.knob is None and split != "valid":
-            return [statistics for knob, statistics in knobs if knob != "full"]
-        chosen = [one for knob, one in knobs if split == "valid" or knob == name.knob]
+            return [statistics for _, knob, statistics in knobs if knob != "full"]
+        chosen = {run: one for run, knob, one in knobs if split == "valid" or knob == name.knob}
         if not chosen:
             raise NotMeasuredError(f"{name} was not decoded on {runs[0].pair}")
-        return level(chosen[0])
+        if len(chosen) > 1:
+            models = ", ".join(f"{run.method}/{run.variant}" for run in chosen)
+            raise NotMeasuredError(f"{name} is one of several models, {models}: name one")
+        return level(*chosen.values())
 
     def _statistics(self, run: Run, score: ScoreName, group: Group) -> Knobs:
         key = (run, score, group)

@@ -179,7 +179,8 @@ def shared_curves(
     is_known = ~np.isnan(curves.observed)
     is_shared = is_known[0] & (is_known[1:].any(axis=0) if comparison.others else True)
     if not is_shared.any():
-        raise NoSharedLatencyError(_no_latency(comparison.pair, names, test))
+        no_latency = _seldom_reached if latencies.size else _no_latency
+        raise NoSharedLatencyError(no_latency(comparison.pair, names, test))
     _check_quality(evidence, comparison, test, curves)
     return curves.only(is_shared)
 
@@ -238,6 +239,13 @@ def _latencies(systems: Sequence[System], names: Sequence[SystemName], test: Cla
 def _no_latency(pair: str, names: Sequence[SystemName], test: ClaimTest) -> str:
     where = "" if test.between is None else " from {:g} to {:g}".format(*test.between)
     return f"{' and '.join(map(str, names))} share no whole AL{where} on {pair}"
+
+
+def _seldom_reached(pair: str, names: Sequence[SystemName], test: ClaimTest) -> str:
+    return (
+        f"{' and '.join(map(str, names))} share no whole AL on {pair} in {REACHED:.0%} of the "
+        "resamples; more test sentences, or knob values farther apart, would change that"
+    )
 
 
 def _at_each_latency(evidence: Evidence, comparison: Comparison, test: ClaimTest) -> list[Estimate]:

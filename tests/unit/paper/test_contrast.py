@@ -90,6 +90,35 @@ def test_one_point_is_compared_where_it_is(compare: Compare) -> None:
     assert row.endswith("SM²-Bi seed 1 is better")
 
 
+def test_a_knob_value_is_part_of_the_name(compare: Compare) -> None:
+    columns, row = compare("itst/uni@0.4", "sm2/bi")[2:4]
+    assert columns.split()[:5] == ["AL", "ITST", "at", "0.4", "SM²-Bi"]
+    assert row.endswith("SM²-Bi is better")
+    assert compare("sm2/bi@0.2", "itst/uni")[3].endswith("SM²-Bi at 0.2 is better")
+
+
+def test_a_knob_value_that_several_models_have_is_refused(
+    compare: Compare, params: Params, tmp_path: Path
+) -> None:
+    write_point(tmp_path, params, "waitk/k3", [decoded(index, 1, BAD, 3) for index in range(30)])
+    with pytest.raises(SimtError, match="wait-k at 1 is one of several models, waitk/k1, waitk/k3"):
+        compare("waitk@1", "sm2/bi")
+
+
+def test_a_latency_at_the_end_of_a_curve_is_not_said_to_be_out_of_reach(
+    compare: Compare, params: Params, tmp_path: Path
+) -> None:
+    """Half of the sentences lag by 1 and half by 3: half of the resamples do not reach AL 2."""
+    instances = [
+        decoded(index, knob, GOOD, 1 if index % 2 else lag)
+        for knob, lag in ((7, 3), (9, 4))
+        for index in range(30)
+    ]
+    write_point(tmp_path, params, "multipath/uni", instances)
+    with pytest.raises(SimtError, match=r"share no whole AL on tiny-deen in 95% of the resamples"):
+        compare("sm2/bi", "multipath/uni")
+
+
 def test_a_method_with_one_variant_goes_by_its_name(compare: Compare) -> None:
     assert compare("sm2/bi", "itst") == compare("sm2/bi", "itst/uni")
 
