@@ -92,7 +92,7 @@ def _crowded(panel: Panel) -> tuple[Limits, Limits] | None:
     lowest = top - _CROWDED * (panel.y_limits[1] - panel.y_limits[0])
     floors = (min([middle, *_bests(panel)]), middle)
     floor = next((one for one in floors if one >= lowest), None)
-    if floor is None:
+    if floor is None or floor == ys[0]:  # too much, or everything: the panel shows it as large
         return None
     xs = [mark.x.value for mark in marks if mark.y.value >= floor]
     return _with_margin(min(xs), max(xs), _X_MARGIN), _with_margin(floor, top, 0.1)

@@ -275,6 +275,10 @@ def test_even_curves_and_few_marks_need_no_inset() -> None:
     assert framed(panel_of(RISING[:11])).inset is None
 
 
+def test_what_fills_the_panel_is_not_shown_again() -> None:
+    assert framed(panel_of([(x, 90.0) for x, _ in RISING])).inset is None
+
+
 def test_no_inset_lies_over_a_curve() -> None:
     low = [(4.0, 20.0), (10.0, 15.0)]
     assert framed(panel_of(RISING, low)).inset is None
