@@ -9,13 +9,14 @@ decision that depends on these bits may differ.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
+from tqdm import tqdm
 
 from simt.corpus.ids import SpecialIds
 from simt.methods import Decision, Policy, PolicyState
@@ -99,19 +100,77 @@ def simulate(
     # A "bi" encoder changes what a frozen row has seen.
     assert network.encoder == "uni" or all(each.target_states == "recompute" for each in policies)
     assert references is None or len(references) == len(sources)
+    task = Task(network, policies, sources, decoding, references)
     translations: list[list[Translation]] = [[] for _ in policies]
     bar = progress_bar(desc=title, total=len(sources) * len(policies), unit=" sentences")
     with torch.inference_mode(), bar:
-        for indices, encodings in _encoded_batches(network, policies, sources, batch_sentences):
-            writer = _writer(network, decoding, references, indices)
-            for found, policy in zip(translations, policies, strict=True):
-                state = _start_state(encodings, writer, network.ids)
-                Loop(policy, encodings, writer, state).run()
-                found += state.translations(indices)
-                bar.update(len(indices))
+        for indices in task.batches(batch_sentences):
+            for found, some in zip(translations, task.translate(indices, bar), strict=True):
+                found += some
     for found in translations:
         found.sort(key=lambda translation: translation.index)
     return translations
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Sentences to translate by several policies, whose encodings they share."""
+
+    network: Network
+    policies: Sequence[Policy]
+    sources: Sequence[Ids]
+    decoding: DecodingSettings
+    references: Sequence[Ids] | None
+
+    def batches(self, batch_sentences: int) -> Iterator[list[int]]:
+        """Sentences of similar length, of which all encodings fit into the memory."""
+        lengths_B = self._lengths(range(len(self.sources)))
+        states_B = count_states(self.network.encoder, lengths_B, self._shortest(lengths_B))
+        numbers_B = states_B * _numbers_per_state(self.network)
+        device = self.network.output.weight_VD.device
+        allowed = ENCODING_NUMBERS.get(device.type, ENCODING_NUMBERS["cuda"])
+        return _cut(lengths_B, numbers_B, batch_sentences, allowed)
+
+    def translate(self, indices: list[int], bar: "tqdm[Any]") -> list[list[Translation]]:
+        """A batch by each policy; one that is too large for the memory of a GPU in two halves."""
+        before = bar.n
+        try:
+            return list(self._translations(indices, bar))
+        except torch.OutOfMemoryError:
+            if len(indices) == 1:
+                raise
+        bar.update(before - bar.n)
+        torch.cuda.empty_cache()
+        half = len(indices) // 2
+        parts = [self.translate(some, bar) for some in (indices[:half], indices[half:])]
+        return [first + second for first, second in zip(*parts, strict=True)]
+
+    def _translations(self, indices: list[int], bar: "tqdm[Any]") -> Iterator[list[Translation]]:
+        encodings = self._encode(indices)
+        writer = _writer(self.network, self.decoding, self.references, indices)
+        for policy in self.policies:
+            state = _start_state(encodings, writer, self.network.ids)
+            Loop(policy, encodings, writer, state).run()
+            yield state.translations(indices)
+            bar.update(len(indices))
+
+    def _encode(self, indices: list[int]) -> SourceEncodings:
+        """All encodings that the policies can ask for."""
+        device = self.network.output.weight_VD.device
+        chosen = [self.sources[index] for index in indices]
+        source_BM, lengths_B = pad_ids(chosen, self.network.ids.pad, device)
+        first_B = self._shortest(self._lengths(indices)).to(device)
+        return SourceEncodings.encode(self.network, source_BM, lengths_B, first_B)
+
+    def _lengths(self, indices: Iterable[int]) -> Tensor:
+        lengths = [len(self.sources[index]) for index in indices]
+        return torch.tensor(lengths, dtype=torch.long, device="cpu")
+
+    def _shortest(self, lengths_B: Tensor) -> Tensor:
+        """How much is read in any case before anything is written, (B,)."""
+        nothing_B = torch.zeros_like(lengths_B)
+        min_reads = [policy.min_read(nothing_B, lengths_B) for policy in self.policies]
+        return torch.stack([lengths_B, *min_reads]).amin(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,29 +257,6 @@ def _writer(
     device = network.output.weight_VD.device
     chosen = [references[index] for index in indices]
     return ForcedWriter(pad_ids(chosen, network.ids.pad, device)[0])
-
-
-def _encoded_batches(
-    network: Network, policies: Sequence[Policy], sources: Sequence[Ids], batch_sentences: int
-) -> Iterator[tuple[list[int], SourceEncodings]]:
-    """Sentences of similar length with all encodings that the policies can ask for."""
-    device = network.output.weight_VD.device
-    lengths_B = torch.tensor([len(source) for source in sources], dtype=torch.long, device="cpu")
-    shortest_B = _shortest_prefixes(policies, lengths_B)
-    numbers_B = count_states(network.encoder, lengths_B, shortest_B) * _numbers_per_state(network)
-    allowed = ENCODING_NUMBERS.get(device.type, ENCODING_NUMBERS["cuda"])
-    for indices in _cut(lengths_B, numbers_B, batch_sentences, allowed):
-        chosen = [sources[index] for index in indices]
-        source_BM, source_lengths_B = pad_ids(chosen, network.ids.pad, device)
-        first_B = shortest_B[indices].to(device)
-        yield indices, SourceEncodings.encode(network, source_BM, source_lengths_B, first_B)
-
-
-def _shortest_prefixes(policies: Sequence[Policy], lengths_B: Tensor) -> Tensor:
-    """How much is read in any case before anything is written, (B,)."""
-    nothing_B = torch.zeros_like(lengths_B)
-    min_reads = [policy.min_read(nothing_B, lengths_B) for policy in policies]
-    return torch.stack([lengths_B, *min_reads]).amin(0)
 
 
 def _numbers_per_state(network: Network) -> int:

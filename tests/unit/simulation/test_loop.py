@@ -217,10 +217,9 @@ def test_batches_are_as_large_as_the_kind_of_device_allows(
     """A device without numbers stands in for a GPU."""
     model, policy = make("sm2")
     monkeypatch.setattr(loop_module, "ENCODING_NUMBERS", {"cpu": 1, "cuda": 10**9})
-    monkeypatch.setattr(loop_module.SourceEncodings, "encode", lambda *_: None)
     model.network.to(kind)
-    batches = loop_module._encoded_batches(model.network, [policy], SOURCES, batch_sentences=256)
-    assert {len(indices) for indices, _ in batches} == {together}
+    task = loop_module.Task(model.network, [policy], SOURCES, DECODING, references=None)
+    assert {len(indices) for indices in task.batches(256)} == {together}
 
 
 def test_batches_of_a_cpu_are_as_ever_since_results_depend_on_them() -> None:
@@ -406,6 +405,44 @@ def test_reference_is_written_token_by_token() -> None:
     tokens_B = writer.choose(logits_BV, torch.tensor([0, 1]), written_B, is_complete_B)
     assert tokens_B.tolist() == [EOS, 7]
     assert writer.max_length == 3
+
+
+@dataclass(frozen=True, eq=False)
+class SmallMemory(Wrapped):
+    """Like a GPU that has room for so many sentences."""
+
+    most: int
+
+    def change(self, decision: Decision, state: PolicyState) -> Decision:
+        if len(state.read_B) > self.most:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return decision
+
+
+def test_batch_that_is_too_large_for_a_gpu_is_translated_in_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model, policy = make("sm2")
+    (expected,) = simulate(model.network, [policy], SOURCES, DECODING, batch_sentences=1)
+    bars: list[tqdm[Any]] = []
+
+    def kept(**options: Any) -> "tqdm[Any]":
+        bars.append(progress_bar(**options))
+        return bars[0]
+
+    monkeypatch.setattr(loop_module, "progress_bar", kept)
+    both = [policy, SmallMemory(policy, 3)]
+    found = simulate(model.network, both, SOURCES, DECODING, batch_sentences=256)
+    for some in found:
+        assert [one.tokens for one in some] == [one.tokens for one in expected]
+        assert [one.delays for one in some] == [one.delays for one in expected]
+    assert bars[0].n == 2 * len(SOURCES)
+
+
+def test_sentence_that_is_too_large_for_a_gpu_by_itself_is_an_error() -> None:
+    model, policy = make("sm2")
+    with pytest.raises(torch.OutOfMemoryError):
+        simulate(model.network, [SmallMemory(policy, 0)], SOURCES, DECODING)
 
 
 @every_method
