@@ -128,34 +128,34 @@ def _short(value: Any) -> str:
 # --- a stage of a study -------------------------------------------------------------------------
 
 
-def check_stage(params: Params, study_name: str, stage: str, is_deep: bool = False) -> str:
+def check_stage(params: Params, stage: str, is_deep: bool = False) -> str:
     """A line that says all is well up to a stage; otherwise an error that lists what is not."""
-    statuses = _statuses(params, study_name, stage, is_deep)
+    statuses = _statuses(params, stage, is_deep)
     steps = [step for step, _ in statuses]
     wrong = [(step, status) for step, status in statuses if status.state != "done"]
     if wrong:
-        head = f"{len(wrong)} of {len(steps)} steps of study {study_name} are not current:"
-        remedy = [f"Bring them up to date with: {_make(params, study_name, stage)}"]
+        head = f"{len(wrong)} of {len(steps)} steps of study {params.study} are not current:"
+        remedy = [f"Bring them up to date with: {_make(params, stage)}"]
         if any(not status.is_seen for _, status in wrong):
-            redo = _redo(params, study_name, f"{stage} --deep" if is_deep else stage)
+            redo = _redo(params, f"{stage} --deep" if is_deep else stage)
             remedy.insert(0, f"Snakemake cannot see all of this. Let it see, with: {redo}")
         raise SimtError("\n".join([head, *_lines(wrong), *remedy]))
     files = sum(len(step.product.vouched) for step in steps)
     compared = "size and content" if is_deep else "size"
     return (
-        f"study {study_name}: all {len(steps)} steps up to {stage} are those of params.yaml, "
+        f"study {params.study}: all {len(steps)} steps up to {stage} are those of params.yaml, "
         f"and their {files} files have the {compared} they were written with"
     )
 
 
-def redo_stage(params: Params, study_name: str, stage: str, is_deep: bool = False) -> str:
+def redo_stage(params: Params, stage: str, is_deep: bool = False) -> str:
     """What to run now that Snakemake sees all that is not current up to a stage.
 
     Only markers go, so that what they vouched for counts as not yet made.
     """
     unseen = [
         step.marker
-        for step, status in _statuses(params, study_name, stage, is_deep)
+        for step, status in _statuses(params, stage, is_deep)
         if not status.is_seen or _unseen_damage(step)
     ]
     for marker in unseen:
@@ -163,17 +163,15 @@ def redo_stage(params: Params, study_name: str, stage: str, is_deep: bool = Fals
             raise SimtError(f"{marker} is a folder but must be a file: remove it")
     for marker in unseen:
         marker.unlink()
-    again = _make(params, study_name, stage)
-    return f"{count(len(unseen), 'step')} of study {study_name} to be made again, with: {again}"
+    again = _make(params, stage)
+    return f"{count(len(unseen), 'step')} of study {params.study} to be made again, with: {again}"
 
 
-def _statuses(
-    params: Params, study_name: str, stage: str, is_deep: bool
-) -> list[tuple[Step, Status]]:
+def _statuses(params: Params, stage: str, is_deep: bool) -> list[tuple[Step, Status]]:
     """Every step up to a stage, and whether it is done."""
     wanted = STAGES[: [str(one) for one in STAGES].index(stage) + 1]
     inspection = Inspection()
-    steps = [step for step in Steps(params, study_name).all() if step.stage in wanted]
+    steps = [step for step in Steps(params).all() if step.stage in wanted]
     statuses = [(step, inspection.status(step)) for step in steps]
     if not is_deep:
         return statuses
@@ -191,18 +189,18 @@ def _lines(wrong: Iterable[tuple[Step, Status]]) -> list[str]:
     ]
 
 
-def _make(params: Params, study_name: str, stage: str) -> str:
+def _make(params: Params, stage: str) -> str:
     """The command that makes what is to do up to a stage."""
-    choices = f"study={study_name} fidelity={params.fidelity}"
+    choices = f"study={params.study} fidelity={params.fidelity}"
     return f"snakemake --profile workflow/profiles/local --config {choices} -- {stage}"
 
 
-def _redo(params: Params, study_name: str, stage: str) -> str:
+def _redo(params: Params, stage: str) -> str:
     """The command after which Snakemake makes again what it does not see to be wrong.
 
     As short as it is, however many steps there are: people copy it.
     """
-    return f"simt check {stage} --redo --study {study_name} --fidelity {params.fidelity}"
+    return f"simt check {stage} --redo --study {params.study} --fidelity {params.fidelity}"
 
 
 # --- before Snakemake plans -----------------------------------------------------------------------
@@ -237,7 +235,7 @@ def unseen_changes(params: Params, steps: Iterable[Step]) -> str:
     return (
         f"{count(wrong, 'step')} {were} made with other settings than those of params.yaml, which "
         "Snakemake cannot detect, as it did not produce these files here. To make them again: "
-        f"{_redo(params, params.study, 'paper')}"
+        f"{_redo(params, 'paper')}"
     )
 
 
@@ -267,7 +265,7 @@ def raise_if_damaged(params: Params, steps: Iterable[Step]) -> None:
     ]
     if wrong:
         head = f"{count(len(wrong), 'step')} with damaged results:"
-        redo = _redo(params, params.study, "paper")
+        redo = _redo(params, "paper")
         raise SimtError("\n".join([head, *_lines(wrong), f"To make this again: {redo}"]))
 
 

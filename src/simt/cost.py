@@ -313,13 +313,13 @@ def bench_measurements(params: Params, path: Path) -> list[Measurement]:
     return found
 
 
-def rehearsed_measurements(params: Params, study: str) -> list[Measurement]:
+def rehearsed_measurements(params: Params) -> list[Measurement]:
     """What the trainings of a rehearsal of the study have shown; none before there was one.
 
     What an older version has written is left out: the next rehearsal writes it anew.
     """
     try:
-        rows = from_json((REHEARSALS / study / MEASUREMENTS_FILE).read_bytes())
+        rows = from_json((REHEARSALS / params.study / MEASUREMENTS_FILE).read_bytes())
         return [_rehearsed(params, row) for row in rows if row["rule"] == "train"]
     except (OSError, ValueError, KeyError, TypeError):
         return []
@@ -380,20 +380,17 @@ def _are_near(one: ModelSettings, other: ModelSettings) -> bool:
 # --- a study ----------------------------------------------------------------------------------
 
 
-def study_cost(
-    params: Params, study_name: str, measured: Sequence[Measurement] | None = None
-) -> StudyCost:
+def study_cost(params: Params, measured: Sequence[Measurement] | None = None) -> StudyCost:
     """What every training of a study costs; without ``measured``, from earlier runs."""
+    runs = study_runs(params.chosen_study)
     if measured is None:
         measured = earlier_runs(params)
-        own = {str(run) for run in study_runs(params.studies[study_name])}
+        own = {str(run) for run in runs}
         if not any(one.name in own for one in measured):
-            measured += rehearsed_measurements(params, study_name)
+            measured += rehearsed_measurements(params)
     return StudyCost(
-        study=study_name,
-        runs=tuple(
-            _run_cost(params, run, measured) for run in study_runs(params.studies[study_name])
-        ),
+        study=params.study,
+        runs=tuple(_run_cost(params, run, measured) for run in runs),
         unusable=tuple(unusable_records()),
     )
 

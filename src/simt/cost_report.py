@@ -58,7 +58,7 @@ def _workload(
     params: Params, cost: StudyCost, timings: Mapping[str, Timing], hardware: Hardware
 ) -> Workload:
     """The jobs, trainings by the speeds that were asked for, by the record, or by earlier runs."""
-    workload = study_workload(params, cost.study, hardware.machine, timings)
+    workload = study_workload(params, hardware.machine, timings)
     if hardware.gpu is not None:
         return _on_gpus(cost, workload, hardware.gpu, hardware.machine)
     on_record = {job.name: job.seconds for job in workload.jobs}

@@ -32,7 +32,7 @@ class Disk:
 
 def disk_by_stage(params: Params, cost: StudyCost, schedule: Schedule) -> list[Disk]:
     """In the order in which it fills."""
-    study = params.studies[cost.study]
+    study = params.chosen_study
     resumable = {}
     for run in cost.runs:
         weights = WEIGHT * run.parameters
@@ -45,7 +45,7 @@ def disk_by_stage(params: Params, cost: StudyCost, schedule: Schedule) -> list[D
         Disk("checkpoints", most_at_once(schedule, resumable), "at most, while trainings run"),
         Disk("models", models, "by their weights"),
         _by_those_there("points", points),
-        _by_those_there("paper", [paper_folder(cost.study)]),
+        _by_those_there("paper", [paper_folder(params.study)]),
     ]
 
 

@@ -40,7 +40,7 @@ _EMBEDDING = "target_embedding_VD"
 
 def export_named(params: Params, name: str, to: Path) -> Run:
     """Write the finished run that a person names as a folder; ``name@0.5`` gives it a knob."""
-    chosen = choose(name, None, study_systems(params, params.study))
+    chosen = choose(name, None, study_systems(params))
     run = Run.parse(chosen.system.name)
     settings = _system_settings(params, run, chosen.knob if "@" in name else None)
     _export_run(params, run, settings, chosen.knob, to)

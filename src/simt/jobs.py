@@ -181,8 +181,8 @@ def draw_one(settings_json: str, name: str, to: Path, with_paper: bool, face: "F
     if name not in (*params.paper.figures, *params.paper.tables):
         raise SimtError(f"--settings has no entry for {name} under paper")
     kind: Kind = "figures" if name in FIGURES else "tables"
-    with Steps(params, params.study).drawing(kind, name).made_in(to):
-        data = data_of(name, params, params.study, RESULTS, with_paper)
+    with Steps(params).drawing(kind, name).made_in(to):
+        data = data_of(name, params, RESULTS, with_paper)
         is_figure = kind == "figures"
         first, *_ = draw_figure(name, data, to, face) if is_figure else draw_table(name, data, to)
     return str(first)
@@ -193,8 +193,8 @@ def write_curves(settings_json: str, to: Path) -> str:
     from simt.paper import curves
 
     params = _study(settings_json)
-    with Steps(params, params.study).curves().made_in(to):
-        curves.write_curves(params, params.study, RESULTS, to)
+    with Steps(params).curves().made_in(to):
+        curves.write_curves(params, RESULTS, to)
     return curves_written(to / "curves.csv")
 
 
@@ -204,8 +204,8 @@ def write_claims(settings_json: str, to: Path) -> str:
     from simt.paper.claims_report import headline, write_claims
 
     params = _study(settings_json)
-    with Steps(params, params.study).claims().made_in(to):
-        report = judge_claims(params, params.study, RESULTS)
+    with Steps(params).claims().made_in(to):
+        report = judge_claims(params, RESULTS)
         write_claims(report, to)
     return headline(report)
 
@@ -215,6 +215,6 @@ def write_page(settings_json: str, to: Path) -> str:
     from simt.paper.report import write_report
 
     params = _study(settings_json)
-    with Steps(params, params.study).report(to.name).made_in(to.parent):
-        write_report(params, params.study, to)
+    with Steps(params).report(to.name).made_in(to.parent):
+        write_report(params, to)
     return file_written(to)

@@ -27,7 +27,7 @@ def mirror_once(params: Params, pages: str | None) -> str:
     store = _store(_server(), pages)
     from simt.tracking import mirror_study
 
-    return mirror_study(params, params.study, store, is_over=False)
+    return mirror_study(params, store, is_over=False)
 
 
 def follow_into_server(load: Callable[[], Params], pages: str | None) -> None:
@@ -39,7 +39,7 @@ def follow_into_server(load: Callable[[], Params], pages: str | None) -> None:
 
     params = load()
     say = partial(print, flush=True)
-    follow_study(params, params.study, store, wait=_has_input_ended, say=say)
+    follow_study(params, store, wait=_has_input_ended, say=say)
 
 
 def _server() -> str:

@@ -13,12 +13,12 @@ from simt.user_files import changed_since_copied, missing_by_pair, unfetched_pai
 from simt.wording import count
 
 
-def describe_study(params: Params, study_name: str, corpora: Path | None = None) -> str:
+def describe_study(params: Params, corpora: Path | None = None) -> str:
     """The corpora, runs, decodings, figures and tables of a study, and what is done of each.
 
     ``corpora`` is the user's SIMT_CORPORA.
     """
-    steps, look = Steps(params, study_name), Inspection()
+    steps, look = Steps(params), Inspection()
     by_stage = {
         "corpora": steps.corpora(),
         "runs": steps.runs(),
@@ -26,28 +26,26 @@ def describe_study(params: Params, study_name: str, corpora: Path | None = None)
     }
     drawings = len(steps.drawings("figures")) + len(steps.drawings("tables"))
     lines = [
-        _headline(params, study_name, by_stage, drawings),
+        _headline(params, by_stage, drawings),
         *_section("corpora", _corpora_lines(by_stage["corpora"], look)),
         *_section("runs", _run_lines(by_stage["runs"], look)),
         *_section("points", _point_lines(params, by_stage["points"], look)),
-        *_section("figures", _drawing_lines(params, study_name, "figures", steps, look)),
-        *_section("tables", _drawing_lines(params, study_name, "tables", steps, look)),
-        *_section("left out, and why", _left_out_lines(params, study_name)),
+        *_section("figures", _drawing_lines(params, "figures", steps, look)),
+        *_section("tables", _drawing_lines(params, "tables", steps, look)),
+        *_section("left out, and why", _left_out_lines(params)),
         *_section("stale or damaged, and why", _stale_lines(steps.all(), look)),
-        *_section("your own text", changed_since_copied(params, study_name, corpora)),
-        *_section("for you to provide", _missing_lines(params, study_name, corpora)),
+        *_section("your own text", changed_since_copied(params, corpora)),
+        *_section("for you to provide", _missing_lines(params, corpora)),
     ]
     return "\n".join(lines)
 
 
-def _headline(
-    params: Params, study_name: str, by_stage: dict[str, list[Step]], drawings: int
-) -> str:
-    study = params.studies[study_name]
+def _headline(params: Params, by_stage: dict[str, list[Step]], drawings: int) -> str:
+    study = params.chosen_study
     pairs, runs, points = len(study.runs), len(by_stage["runs"]), len(by_stage["points"])
     seeds = ", ".join(map(str, study.seeds))
     return (
-        f"Study {study_name} (fidelity {params.fidelity}, seeds {seeds}): "
+        f"Study {params.study} (fidelity {params.fidelity}, seeds {seeds}): "
         f"{count(pairs, 'pair')}, {count(runs, 'run')}, {count(points, 'decoding job')}, "
         f"{count(drawings, 'figure and table', 'figures and tables')}"
     )
@@ -107,11 +105,9 @@ def _point_lines(params: Params, steps: list[Step], look: Inspection) -> Iterato
         )
 
 
-def _drawing_lines(
-    params: Params, study_name: str, kind: Kind, steps: Steps, look: Inspection
-) -> Iterator[str]:
+def _drawing_lines(params: Params, kind: Kind, steps: Steps, look: Inspection) -> Iterator[str]:
     drawings: dict[str, Drawing] = getattr(params.paper, kind)
-    study = params.studies[study_name]
+    study = params.chosen_study
     for step in steps.drawings(kind):
         status, drawing = look.status(step), drawings[step.name]
         points = drawing_points(study, drawing)
@@ -120,8 +116,8 @@ def _drawing_lines(
         yield f"{step.name:<30} {status.state:<7} {shown}{aside}"
 
 
-def _left_out_lines(params: Params, study_name: str) -> Iterator[str]:
-    study, paper = params.studies[study_name], params.paper
+def _left_out_lines(params: Params) -> Iterator[str]:
+    study, paper = params.chosen_study, params.paper
     for name, drawing in {**paper.figures, **paper.tables}.items():
         if reason := why_left_out(params, study, drawing):
             yield f"{name:<30} {reason}"
@@ -136,9 +132,9 @@ def _stale_lines(steps: list[Step], look: Inspection) -> Iterator[str]:
             yield f"{step.name}: {status.why}"
 
 
-def _missing_lines(params: Params, study_name: str, corpora: Path | None) -> Iterator[str]:
+def _missing_lines(params: Params, corpora: Path | None) -> Iterator[str]:
     """The files that fetching will ask for."""
-    pairs = unfetched_pairs(params, study_name)
+    pairs = unfetched_pairs(params)
     for pair, messages in missing_by_pair(params, pairs, corpora).items():
         for message in messages:
             yield from f"{pair}, {message}".split("\n")

@@ -153,13 +153,12 @@ def of_params(pattern: str) -> str:
 
 
 class Steps:
-    """The steps of a study, each made once: many lean on the same corpus."""
+    """The steps of the chosen study, each made once: many lean on the same corpus."""
 
-    def __init__(self, params: Params, study_name: str) -> None:
+    def __init__(self, params: Params) -> None:
         self._params = params
-        self._name = study_name
-        self._study = params.studies[study_name]
-        self._paper = paper_folder(study_name)
+        self._study = params.chosen_study
+        self._paper = paper_folder(params.study)
         self._made: dict[Path, Step] = {}
         self._drawings: dict[Kind, list[Step]] = {}
 
@@ -342,11 +341,11 @@ class Steps:
         entries[kind][name] = drawing
         paper = self._params.paper.model_copy(update=entries)
         listed = self._variants() if name in OF_SIZES else None
-        return excerpt(self._params, self._name, variants, paper, listed)
+        return excerpt(self._params, variants, paper, listed)
 
     def _excerpt(self) -> StudyExcerpt:
         """What all else of the paper is made with: the whole study."""
-        return excerpt(self._params, self._name, self._variants(), self._params.paper)
+        return excerpt(self._params, self._variants(), self._params.paper)
 
     def _variants(self) -> dict[str, set[str]]:
         """All that the study trains."""

@@ -39,7 +39,7 @@ from simt.record import (
     read_record,
     settings_digest,
 )
-from simt.runs import RESULTS, Run, compared_runs, run_settings, study_runs
+from simt.runs import Run, compared_runs, paper_folder, run_settings, study_runs
 from simt.systems import ONE_MODEL_PER_POINT, colour_of, label_of, system_key, training_label
 
 METRICS_A_CALL = 1000  # MLflow takes no more
@@ -106,7 +106,7 @@ class Store:
         return self.address.startswith("http")
 
 
-def mirror_study(params: Params, study: str, store: Store, is_over: bool) -> str:
+def mirror_study(params: Params, store: Store, is_over: bool) -> str:
     """Says what the store now holds, and where to look at it.
 
     ``is_over`` says that no run is being trained any more.
@@ -114,11 +114,12 @@ def mirror_study(params: Params, study: str, store: Store, is_over: bool) -> str
     logging.getLogger("alembic").setLevel(logging.WARNING)  # not every table that it makes
     logging.getLogger("mlflow").setLevel(logging.WARNING)
     with _store_errors(store.address), _little_garbage():
-        mirror = _Mirror.open(MlflowClient(store.address), params, study, store)
+        mirror = _Mirror.open(MlflowClient(store.address), params, store)
         taken = mirror.take_in(is_over)
     states = [record.state for record in taken.records]
     counts = [f"{states.count(state)} {state}" for state in _STATUS if state in states]
-    said = f"study {study}: {', '.join(counts) or 'nothing yet'}, mirrored into {store.address}"
+    runs = ", ".join(counts) or "nothing yet"
+    said = f"study {params.study}: {runs}, mirrored into {store.address}"
     pages = view_addresses(store.pages, mirror.experiment, mirror.pairs) if store.pages else []
     left_out = [f"{run} is left out: {why}" for run, why in taken.left_out.items()]
     return "\n".join([said, *left_out, *(f"{_VIEW}: {page}" for page in pages)])
@@ -126,7 +127,6 @@ def mirror_study(params: Params, study: str, store: Store, is_over: bool) -> str
 
 def follow_study(
     params: Params,
-    study: str,
     store: Store,
     wait: Callable[[float], bool],
     say: Callable[[str], None],
@@ -140,7 +140,7 @@ def follow_study(
         is_over = wait(pause_s)
         began = time.monotonic()
         try:
-            said = mirror_study(params, study, store, is_over)
+            said = mirror_study(params, store, is_over)
         except StoreError as error:
             if is_over:
                 raise
@@ -199,14 +199,14 @@ class _Mirror:
 
     client: MlflowClient
     params: Params
-    study: str
     experiment: str
     tags: dict[str, str]
     created_ms: int
     entries: dict[str, _Entry]
 
     @classmethod
-    def open(cls, client: MlflowClient, params: Params, study: str, store: Store) -> "_Mirror":
+    def open(cls, client: MlflowClient, params: Params, store: Store) -> "_Mirror":
+        study = params.study
         found = client.get_experiment_by_name(study)
         if found is not None and found.lifecycle_stage == "deleted":
             client.restore_experiment(found.experiment_id)
@@ -217,18 +217,18 @@ class _Mirror:
         runs = _all_runs(client, found.experiment_id)
         entries = {run.data.tags["simt.name"]: _Entry.of(run) for run in runs}
         tags, created_ms = dict(found.tags), found.creation_time or 0
-        return cls(client, params, study, found.experiment_id, tags, created_ms, entries)
+        return cls(client, params, found.experiment_id, tags, created_ms, entries)
 
     @property
     def pairs(self) -> list[str]:
         """The pairs of the study."""
-        return list(self.params.studies[self.study].runs)
+        return list(self.params.chosen_study.runs)
 
     def take_in(self, is_over: bool) -> "_Taken":
         """Bring every run up to the record, but for those of which a file cannot be read."""
         now = time.time()
         taken = _Taken([], {})
-        for run in study_runs(self.params.studies[self.study]):
+        for run in study_runs(self.params.chosen_study):
             try:
                 record = read_record(self.params, run, now, is_over)
                 if record is not None:
@@ -278,7 +278,7 @@ class _Mirror:
 
     def _names(self, run: Run, label: str, is_curve: bool) -> dict[str, str]:
         """What a run is called and how it is found: by its pair, or as a system to compare."""
-        study = self.params.studies[self.study]
+        study = self.params.chosen_study
         parts = [
             label,
             *([run.pair] if len(study.runs) > 1 else []),
@@ -359,7 +359,7 @@ class _Mirror:
 
     def _take_in_paper(self) -> None:
         """The report, figures and tables as files of a run of their own."""
-        folder = RESULTS / "paper" / self.study
+        folder = paper_folder(self.params.study)
         above = [path for path in (folder / "report.html", folder / "claims.md") if path.exists()]
         drawn = [*above, *sorted([*folder.glob("figures/*.png"), *folder.glob("tables/*.md")])]
         if not drawn:

@@ -99,9 +99,9 @@ def make_translator(
     )
 
 
-def study_systems(params: Params, study_name: str) -> list[System]:
-    """The finished runs of a study, in its order."""
-    runs = study_runs(params.studies[study_name])
+def study_systems(params: Params) -> list[System]:
+    """The finished runs of the study, in its order."""
+    runs = study_runs(params.chosen_study)
     return [_of_run(params, run) for run in runs if (run.folder / SETTINGS_FILE).exists()]
 
 

@@ -22,11 +22,11 @@ def plain_or_gz(path: Path) -> Path | None:
     return next((candidate for candidate in (path, compressed) if candidate.is_file()), None)
 
 
-def unfetched_pairs(params: Params, study_name: str) -> list[str]:
+def unfetched_pairs(params: Params) -> list[str]:
     """The pairs of a study whose raw files are still to come, or were never needed here."""
     return [
         pair
-        for pair in params.studies[study_name].runs
+        for pair in params.chosen_study.runs
         if not any(
             (corpus_folder(pair, step) / SETTINGS_FILE).exists() for step in ("fetch", "bpe")
         )
@@ -55,13 +55,11 @@ def before_the_first_download(
     return "\n".join(lines)
 
 
-def changed_since_copied(params: Params, study_name: str, corpora: Path | None) -> list[str]:
+def changed_since_copied(params: Params, corpora: Path | None) -> list[str]:
     """A line for each pair with files of the user's that are newer than their copies."""
     if corpora is None:
         return []
-    found = {
-        pair: _newer_of_pair(params, pair, corpora) for pair in params.studies[study_name].runs
-    }
+    found = {pair: _newer_of_pair(params, pair, corpora) for pair in params.chosen_study.runs}
     return [
         f"{pair}: {', '.join(files)} changed after being copied; to read the new text: "
         f"rm -r {corpus_folder(pair)}"

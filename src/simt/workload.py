@@ -118,11 +118,9 @@ class Workload:
         return [job.on(self.machine, self.between) for job in self.jobs]
 
 
-def study_workload(
-    params: Params, study_name: str, machine: Machine, timings: Mapping[str, Timing]
-) -> Workload:
+def study_workload(params: Params, machine: Machine, timings: Mapping[str, Timing]) -> Workload:
     """The jobs of a study, each after those that it reads from, with times from the record."""
-    steps, look = Steps(params, study_name).all(), Inspection()
+    steps, look = Steps(params).all(), Inspection()
     likeness = Likeness(params, timings, has_gpus=machine.gpus > 0)
     jobs = []
     for step in steps:

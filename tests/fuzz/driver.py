@@ -76,7 +76,7 @@ def cases(params: Params) -> dict[str, Case]:
     )
     log = f"{test.folder}/instances.jsonl"
     states = ["--settings", '{"sentences": 2, "max_source_words": 40}', "--run", str(run.folder)]
-    steps = Steps(params, params.study)
+    steps = Steps(params)
     of_table = ["--settings", steps.drawing("tables", "tab05-numbers").settings.as_json()]
     of_curves = ["--settings", steps.curves().settings.as_json()]
     return {

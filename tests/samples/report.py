@@ -68,9 +68,9 @@ CLAIMS = (
 )  # fmt: skip
 
 
-def write_report_sources(results: Path, params: Params, study: str) -> None:
+def write_report_sources(results: Path, params: Params) -> None:
     """Records of runs, the aligned split, its instances and states, and claims."""
-    chosen = params.studies[study]
+    study, chosen = params.study, params.chosen_study
     for run in study_runs(chosen):
         _write_run(results / "runs" / str(run), params, run)
     for pair in chosen.runs:

@@ -50,7 +50,7 @@ def make(steps: list[Step], says: str = "") -> None:
 
 
 def find(params: Params, name: str) -> Step:
-    (step,) = [step for step in Steps(params, "tiny").all() if step.name == name]
+    (step,) = [step for step in Steps(params).all() if step.name == name]
     return step
 
 
@@ -60,7 +60,7 @@ def status(params: Params, name: str) -> Status:
 
 def states(params: Params) -> set[str]:
     look = Inspection()
-    return {look.status(step).state for step in Steps(params, "tiny").all()}
+    return {look.status(step).state for step in Steps(params).all()}
 
 
 def edit(params: Params, name: str, key: str, value: object) -> None:
@@ -76,7 +76,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a study of which everything is done."""
     folder = tmp_path_factory.mktemp("done")
     with contextlib.chdir(folder):
-        make(Steps(load_params(FILE, "tiny"), "tiny").all())
+        make(Steps(load_params(FILE, "tiny")).all())
     return folder
 
 
@@ -89,7 +89,7 @@ def finished(params: Params, done: Path) -> Params:
 
 def complaint(params: Params, stage: str = "paper", is_deep: bool = False) -> str:
     with pytest.raises(SimtError) as caught:
-        check_stage(params, "tiny", stage, is_deep)
+        check_stage(params, stage, is_deep)
     return str(caught.value)
 
 
@@ -99,8 +99,8 @@ def test_nothing_is_done_in_an_empty_folder(params: Params) -> None:
 
 def test_everything_is_done_after_every_step_has_run(finished: Params) -> None:
     assert states(finished) == {"done"}
-    steps = Steps(finished, "tiny").all()
-    said = check_stage(finished, "tiny", "paper", is_deep=True)
+    steps = Steps(finished).all()
+    said = check_stage(finished, "paper", is_deep=True)
     assert said.startswith(f"study tiny: all {len(steps)} steps up to paper are those of params.y")
     files = [path for step in steps for path in step.folder.rglob("*") if path.is_file()]
     vouched = {step.folder / name for step in steps for name in step.product.vouched}
@@ -119,7 +119,7 @@ def test_changed_setting_is_stale_and_says_which(finished: Params) -> None:
 
 def test_changed_setting_is_seen_by_snakemake_where_it_has_a_record(finished: Params) -> None:
     edit(finished, RUN, "revision", 7)
-    steps = Steps(finished, "tiny").all()
+    steps = Steps(finished).all()
     (step,) = (one for one in steps if one.name == RUN)
     said = unseen_changes(finished, steps)
     assert said.startswith("1 step was made with other settings")
@@ -143,7 +143,7 @@ def test_of_a_changed_list_only_what_differs_is_told(finished: Params) -> None:
 
 
 def test_who_reads_results_of_other_settings_is_told(finished: Params) -> None:
-    runs = Steps(finished, "tiny").runs()
+    runs = Steps(finished).runs()
     assert mismatch_warning(runs) == ""
     edit(finished, RUN, "seed", 7)
     assert mismatch_warning(runs) == (
@@ -167,7 +167,7 @@ def test_only_the_runs_that_are_used_are_told_of(
 
 
 def test_what_is_not_there_yet_is_no_result_of_other_settings(params: Params) -> None:
-    assert mismatch_warning(Steps(params, "tiny").all()) == ""
+    assert mismatch_warning(Steps(params).all()) == ""
 
 
 def test_result_of_a_stale_step_is_stale_too(finished: Params) -> None:
@@ -177,8 +177,8 @@ def test_result_of_a_stale_step_is_stale_too(finished: Params) -> None:
 
 
 def test_check_names_each_folder_and_the_remedy(params: Params) -> None:
-    make(Steps(params, "tiny").corpora())
-    assert "all 4 steps" in check_stage(params, "tiny", "corpora")
+    make(Steps(params).corpora())
+    assert "all 4 steps" in check_stage(params, "corpora")
     told = complaint(params, "runs")
     assert "  results/runs/tiny-deen/itst/uni/seed1: to do\n" in told
     assert told.endswith("--config study=tiny fidelity=default -- runs")
@@ -193,7 +193,7 @@ def test_a_drawing_of_a_stale_run_is_stale_and_says_which_step(finished: Params)
 
 
 def test_a_drawing_is_stale_after_its_entry_has_changed(finished: Params) -> None:
-    drawing = Steps(finished, "tiny").drawing("figures", "fig08-ablations")
+    drawing = Steps(finished).drawing("figures", "fig08-ablations")
     paper = json.loads(drawing.settings.as_json())["paper"]
     paper["figures"]["fig08-ablations"]["title"] = "Parts"
     edit(finished, "fig08-ablations", "paper", paper)
@@ -210,7 +210,7 @@ def test_a_drawing_of_another_fidelity_is_stale(finished: Params) -> None:
 
 def test_plan_calls_the_drawings_of_a_stale_run_stale_and_no_others(finished: Params) -> None:
     edit(finished, "tiny-deen/itst/uni/seed1", "revision", 7)
-    lines = describe_study(finished, "tiny").splitlines()
+    lines = describe_study(finished).splitlines()
     (figure,) = [line for line in lines if "fig03-bleu-al" in line]
     assert figure.split()[1] == "stale"
     assert figure.endswith(" (tiny-deen/itst/uni/seed1 is stale)")
@@ -262,7 +262,7 @@ def test_damaged_file_is_named_with_what_is_wrong_and_the_remedy(
     path = Path("results") / file
     (step,) = [
         step
-        for step in Steps(finished, "tiny").all()
+        for step in Steps(finished).all()
         if path in [step.folder / name for name in step.product.vouched]
     ]
     hurt(path)
@@ -271,13 +271,13 @@ def test_damaged_file_is_named_with_what_is_wrong_and_the_remedy(
     (line,) = [line for line in said.splitlines() if f" damaged {name} " in line]
     assert told in line
     assert f"{REDO}\n" in said
-    assert f"{step.name}: {name} " in describe_study(finished, "tiny")
+    assert f"{step.name}: {name} " in describe_study(finished)
 
 
 def test_a_paper_stage_is_not_needed_for_points_to_be_checked(finished: Params) -> None:
     shutil.rmtree("results/paper")
-    before = [step for step in Steps(finished, "tiny").all() if step.stage != "paper"]
-    said = check_stage(finished, "tiny", "points")
+    before = [step for step in Steps(finished).all() if step.stage != "paper"]
+    said = check_stage(finished, "points")
     assert f"all {len(before)} steps up to points are those of params.yaml" in said
 
 
@@ -308,7 +308,7 @@ def test_points_know_the_model_that_they_came_from(finished: Params) -> None:
     )
     assert status(finished, f"{RUN}/test") == again
     assert status(finished, f"{RUN}/aligned states") == again
-    redo_stage(finished, "tiny", "paper")
+    redo_stage(finished, "paper")
     assert not Path(f"results/points/{RUN}/aligned/settings.json").exists()
 
 
@@ -349,31 +349,29 @@ def test_marker_that_says_nothing_counts_for_nothing_and_says_why(
     told = status(finished, RUN)
     assert (told.state, told.why) == (state, why)
     assert f"{path.parent}: {state} {why}\n" in complaint(finished)
-    assert f"{RUN}: {why}" in describe_study(finished, "tiny")
+    assert f"{RUN}: {why}" in describe_study(finished)
     with pytest.raises(SimtError, match=why):
-        raise_if_damaged(finished, Steps(finished, "tiny").all())
+        raise_if_damaged(finished, Steps(finished).all())
 
 
 # --- to make it again -----------------------------------------------------------------------------
 
 
 def test_the_remedy_for_many_stale_steps_can_be_copied(finished: Params) -> None:
-    for step in Steps(finished, "tiny").runs():
+    for step in Steps(finished).runs():
         edit(finished, step.name, "revision", 7)
     *_, redo, _ = complaint(finished).splitlines()
     assert redo == f"Snakemake cannot see all of this. Let it see, with: {REDO}"
-    said = redo_stage(finished, "tiny", "paper")
-    assert said.startswith(f"{len(Steps(finished, 'tiny').runs())} steps of study tiny to be made")
+    said = redo_stage(finished, "paper")
+    assert said.startswith(f"{len(Steps(finished).runs())} steps of study tiny to be made")
     assert "--redo" not in complaint(finished)
-    assert {status(finished, step.name).state for step in Steps(finished, "tiny").runs()} == {
-        "to do"
-    }
+    assert {status(finished, step.name).state for step in Steps(finished).runs()} == {"to do"}
 
 
 def test_to_redo_takes_away_one_marker_and_nothing_else(finished: Params) -> None:
     cut(MODEL)
     before = {path for path in Path("results").rglob("*") if path.is_file()}
-    assert redo_stage(finished, "tiny", "paper").startswith("1 step of study tiny to be made again")
+    assert redo_stage(finished, "paper").startswith("1 step of study tiny to be made again")
     after = {path for path in Path("results").rglob("*") if path.is_file()}
     assert before - after == {MODEL.with_name("settings.json")}
 
@@ -381,8 +379,8 @@ def test_to_redo_takes_away_one_marker_and_nothing_else(finished: Params) -> Non
 def test_to_redo_by_content_needs_to_look_at_it(finished: Params) -> None:
     MODEL.write_bytes(MODEL.read_bytes()[::-1])
     assert "simt check runs --deep --redo --study tiny" in complaint(finished, "runs", True)
-    assert redo_stage(finished, "tiny", "runs").startswith("0 steps")
-    assert redo_stage(finished, "tiny", "runs", is_deep=True).startswith("1 step of")
+    assert redo_stage(finished, "runs").startswith("0 steps")
+    assert redo_stage(finished, "runs", is_deep=True).startswith("1 step of")
 
 
 def test_damage_that_stops_snakemake_can_be_redone_after_a_setting_has_changed(
@@ -393,9 +391,9 @@ def test_damage_that_stops_snakemake_can_be_redone_after_a_setting_has_changed(
     record(find(finished, RUN))
     assert status(finished, RUN).is_seen
     with pytest.raises(SimtError, match=r"1 step with damaged results"):
-        raise_if_damaged(finished, Steps(finished, "tiny").all())
-    redo_stage(finished, "tiny", "paper")
-    raise_if_damaged(finished, Steps(finished, "tiny").all())
+        raise_if_damaged(finished, Steps(finished).all())
+    redo_stage(finished, "paper")
+    raise_if_damaged(finished, Steps(finished).all())
 
 
 def test_folder_in_the_place_of_a_marker_is_told_and_left(finished: Params) -> None:
@@ -403,9 +401,9 @@ def test_folder_in_the_place_of_a_marker_is_told_and_left(finished: Params) -> N
     path.unlink()
     path.mkdir()
     with pytest.raises(SimtError, match=rf"{path} is a folder but must be a file"):
-        redo_stage(finished, "tiny", "paper")
+        redo_stage(finished, "paper")
     assert "settings.json cannot be read: Is a directory" in complaint(finished)
-    assert "settings.json cannot be read: Is a directory" in describe_study(finished, "tiny")
+    assert "settings.json cannot be read: Is a directory" in describe_study(finished)
 
 
 def test_step_that_was_killed_leaves_no_marker_of_other_settings(finished: Params) -> None:
@@ -425,30 +423,30 @@ def test_step_that_was_killed_leaves_no_marker_of_other_settings(finished: Param
 
 
 def test_whole_results_are_not_refused(finished: Params) -> None:
-    raise_if_damaged(finished, Steps(finished, "tiny").all())
+    raise_if_damaged(finished, Steps(finished).all())
 
 
 def test_missing_file_is_left_to_snakemake_if_it_knows_of_it(finished: Params) -> None:
     MODEL.unlink()
-    raise_if_damaged(finished, Steps(finished, "tiny").all())
+    raise_if_damaged(finished, Steps(finished).all())
 
 
 def test_missing_raw_file_is_refused_since_snakemake_does_not_know_it(finished: Params) -> None:
     Path("results/corpora/tiny-deen/raw/train.de").unlink()
     with pytest.raises(SimtError, match=r"train\.de is missing") as caught:
-        raise_if_damaged(finished, Steps(finished, "tiny").all())
+        raise_if_damaged(finished, Steps(finished).all())
     assert str(caught.value).endswith(f"To make this again: {REDO}")
 
 
 def test_emptied_vocabulary_is_refused_with_the_remedy(finished: Params) -> None:
     empty(Path("results/corpora/tiny-deen/bpe/vocabulary"))
     with pytest.raises(SimtError, match="vocabulary has 0 bytes") as caught:
-        raise_if_damaged(finished, Steps(finished, "tiny").all())
+        raise_if_damaged(finished, Steps(finished).all())
     assert str(caught.value).endswith(f"To make this again: {REDO}")
 
 
 def test_results_of_a_time_to_come_are_of_now(finished: Params) -> None:
-    steps = Steps(finished, "tiny").runs()
+    steps = Steps(finished).runs()
     model, other = (steps[place].folder / "model.pt" for place in (0, 1))
     now = other.stat().st_mtime + 10
     os.utime(model, (now + 7200, now + 7200))
@@ -459,7 +457,7 @@ def test_results_of_a_time_to_come_are_of_now(finished: Params) -> None:
 
 def test_weights_may_be_gone_in_a_rehearsal_and_nothing_else(params: Params) -> None:
     rehearsal = replace(params, is_rehearsal=True)
-    steps = Steps(rehearsal, "tiny")
+    steps = Steps(rehearsal)
     make(steps.all())
     MODEL.unlink()
     assert states(params) == {"done", "damaged", "stale"}

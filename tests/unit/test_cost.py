@@ -1,5 +1,6 @@
 """What trainings cost, before and after."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -139,11 +140,12 @@ def finish(run: Run, tokens: int, seconds: float, devices: int = 1) -> None:
 
 
 def text_of(cost: StudyCost) -> str:
-    return describe_cost(PARAMS, cost, {}, Hardware(Machine(cores=2)))
+    params = replace(PARAMS, study=cost.study)
+    return describe_cost(params, cost, {}, Hardware(Machine(cores=2)))
 
 
 def test_without_a_measurement_tokens_are_known_and_hours_are_not(params: Params) -> None:
-    cost = study_cost(params, "tiny")
+    cost = study_cost(params)
     run = next(run for run in cost.runs if run.run == RUN)
     assert run.planned.target_tokens == 8 * 512  # updates by tokens a batch
     assert run.planned.device_hours is None
@@ -152,7 +154,7 @@ def test_without_a_measurement_tokens_are_known_and_hours_are_not(params: Params
 
 def test_run_like_a_finished_one_takes_as_long_and_as_many_tokens(params: Params) -> None:
     finish(Run("tiny-deen", "sm2", "bi-p", 1), tokens=3072, seconds=1800, devices=2)
-    run = next(run for run in study_cost(params, "tiny").runs if run.run == RUN)
+    run = next(run for run in study_cost(params).runs if run.run == RUN)
     assert run.planned.target_tokens == 3072
     assert run.planned.device_hours == pytest.approx(1.0)
     assert run.speed is not None
@@ -162,7 +164,7 @@ def test_run_like_a_finished_one_takes_as_long_and_as_many_tokens(params: Params
 def test_own_outcome_is_compared_with_a_plan_that_does_not_know_it(params: Params) -> None:
     finish(Run("tiny-deen", "sm2", "bi-p", 1), tokens=4096, seconds=3600)
     finish(RUN, tokens=4096, seconds=7200)
-    cost = study_cost(params, "tiny")
+    cost = study_cost(params)
     run = next(run for run in cost.runs if run.run == RUN)
     assert run.actual is not None
     assert (run.planned.device_hours, run.actual.device_hours) == (pytest.approx(1.0), 2.0)
@@ -172,18 +174,18 @@ def test_own_outcome_is_compared_with_a_plan_that_does_not_know_it(params: Param
 def test_outcome_of_other_settings_is_no_outcome_of_this_run(params: Params) -> None:
     finish(RUN, tokens=4096, seconds=7200)
     change_settings(RUN.folder / "settings.json", revision=7)
-    assert study_cost(params, "tiny").actual is None
+    assert study_cost(params).actual is None
 
 
 def test_speed_of_a_toy_plans_no_model_of_the_paper(params: Params) -> None:
     finish(RUN, tokens=4096, seconds=7200)
-    cost = study_cost(params, "paper")
+    cost = study_cost(replace(params, study="paper"))
     assert cost.planned.device_hours is None
     assert "Models of these sizes were not measured here" in text_of(cost)
 
 
 def test_gpu_hours_are_flops_by_the_assumed_share_of_the_data_sheet(params: Params) -> None:
-    cost = study_cost(params, "paper")
+    cost = study_cost(replace(params, study="paper"))
     a100 = KINDS["a100"]
     # 30 % of 312 TFLOP/s are 93.6 TFLOP/s, in an hour 0.33696 EFLOP.
     assert cost.hours_on(a100) == pytest.approx(cost.planned.flops / 0.33696e18)
@@ -203,7 +205,7 @@ def test_gpu_hours_are_flops_by_the_assumed_share_of_the_data_sheet(params: Para
 def test_record_that_is_none_is_named_and_not_used(params: Params, content: str, why: str) -> None:
     finish(RUN, tokens=4096, seconds=7200)
     (RUN.folder / "run.json").write_text(content, encoding="latin-1")
-    cost = study_cost(params, "tiny")
+    cost = study_cost(params)
     assert (cost.actual, cost.planned.device_hours) == (None, None)
     assert f"Not used: results/runs/tiny-deen/sm2/bi/seed1/run.json: {why}" in text_of(cost)
 
@@ -211,7 +213,7 @@ def test_record_that_is_none_is_named_and_not_used(params: Params, content: str,
 def test_statistics_that_are_none_are_named_with_the_remedy(params: Params) -> None:
     write_json(Path("results/corpora/tiny-deen/bpe/stats.json"), {})
     with pytest.raises(SimtError, match=r"tiny-deen/bpe/stats\.json .* snakemake -- corpora"):
-        study_cost(params, "tiny")
+        study_cost(params)
 
 
 def test_bench_gives_speeds(params: Params) -> None:
@@ -221,7 +223,7 @@ def test_bench_gives_speeds(params: Params) -> None:
     report = {"pair": "tiny-deen", "model": model, "words": 800, "processor": "a CPU",
               "rows": [row, rival]}  # fmt: skip
     write_json(Path("bench.json"), [report])
-    cost = study_cost(params, "tiny", bench_measurements(params, Path("bench.json")))
+    cost = study_cost(params, bench_measurements(params, Path("bench.json")))
     run = next(run for run in cost.runs if run.run == RUN)
     assert run.planned.device_hours == pytest.approx(8 * 512 / 100 / 3600)
 
@@ -249,12 +251,12 @@ def rehearse(run: Run, tokens_per_s: float) -> None:
 
 def test_rehearsal_gives_speeds_until_the_study_has_a_finished_run(params: Params) -> None:
     rehearse(RUN, tokens_per_s=100)
-    run = next(run for run in study_cost(params, "tiny").runs if run.run == RUN)
+    run = next(run for run in study_cost(params).runs if run.run == RUN)
     assert run.planned.device_hours == pytest.approx(8 * 512 / 100 / 3600)
     assert run.speed is not None
     assert run.speed.device == "a GPU"
     finish(Run("tiny-deen", "sm2", "bi-p", 1), tokens=4096, seconds=3600)
-    run = next(run for run in study_cost(params, "tiny").runs if run.run == RUN)
+    run = next(run for run in study_cost(params).runs if run.run == RUN)
     assert run.planned.device_hours == pytest.approx(1.0)
 
 
@@ -263,4 +265,4 @@ def test_rehearsal_that_cannot_be_read_gives_none(params: Params, text: str) -> 
     file = Path("rehearsals/tiny/measurements.json")
     file.parent.mkdir(parents=True)
     file.write_text(text)
-    assert study_cost(params, "tiny").planned.device_hours is None
+    assert study_cost(params).planned.device_hours is None

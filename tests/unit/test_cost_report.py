@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,12 +32,9 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
 
 
 def lines_of(
-    params: Params,
-    study: str,
-    hardware: Hardware,
-    timings: dict[str, Timing] | None = None,
+    params: Params, hardware: Hardware, timings: dict[str, Timing] | None = None
 ) -> list[str]:
-    return describe_cost(params, study_cost(params, study), timings or {}, hardware).splitlines()
+    return describe_cost(params, study_cost(params), timings or {}, hardware).splitlines()
 
 
 def the_line(lines: list[str], begin: str) -> str:
@@ -45,19 +43,19 @@ def the_line(lines: list[str], begin: str) -> str:
 
 
 def test_what_is_assumed_is_told_as_such_within_120_columns(params: Params) -> None:
-    lines = lines_of(params, "paper", EIGHT_A100)
+    lines = lines_of(replace(params, study="paper"), EIGHT_A100)
     assert any("Assumed, not measured: 30% of NVIDIA's peak" in line for line in lines)
     assert all(any(gpu.name in line for line in lines) for gpu in GPUS)
     assert max(map(len, lines)) <= 120
 
 
 def test_no_gpu_is_assumed_for_models_that_cannot_fill_one(params: Params) -> None:
-    text = "\n".join(lines_of(params, "tiny", TWO_CORES))
+    text = "\n".join(lines_of(params, TWO_CORES))
     assert not any(gpu.name in text for gpu in GPUS)
 
 
 def test_no_schedule_is_made_up_where_the_speed_of_trainings_is_unknown(params: Params) -> None:
-    lines = lines_of(params, "paper", TWO_CORES)
+    lines = lines_of(replace(params, study="paper"), TWO_CORES)
     assert "No schedule on 2 cores: the speed of these models is not known." in lines
     assert the_line(lines, "By the data sheet").endswith(
         "simt plan --study paper --cost --gpus 8 --kind a100"
@@ -66,7 +64,7 @@ def test_no_schedule_is_made_up_where_the_speed_of_trainings_is_unknown(params: 
 
 
 def test_gpus_of_a_kind_give_a_schedule_that_names_what_it_does_not_know(params: Params) -> None:
-    lines = lines_of(params, "paper", EIGHT_A100)
+    lines = lines_of(replace(params, study="paper"), EIGHT_A100)
     assert "Schedule of 338 jobs on 8 x A100 80GB*, 1.0 s between two" in lines
     assert the_line(lines, "wall time").startswith("  wall time      at least ")
     assert the_line(lines, "fetch 4, prepare 4, bpe 4, decode 104, score 104")
@@ -82,19 +80,20 @@ def test_run_that_does_not_fit_is_told_with_the_remedy(params: Params, tmp_path:
     for setting in ("micro_tokens", "batch_tokens"):
         change(tmp_path, f"training/{setting}", 65536)
     large = load_params(tmp_path / "params.yaml", "paper")
-    lines = lines_of(large, "paper", Hardware(Machine(gpus=8), KINDS["rtx4090"]))
+    lines = lines_of(large, Hardware(Machine(gpus=8), KINDS["rtx4090"]))
     assert any("does not fit RTX 4090: " in line for line in lines)
     remedies = re.findall(r"lower training.micro_tokens to (\d+): (.+) GB", "\n".join(lines))
     assert remedies
     for tokens, gigabytes in remedies:
         assert 65536 % int(tokens) == 0
         assert float(gigabytes) <= 23  # of 24, one is for the driver
-    assert not any("does not fit" in line for line in lines_of(params, "paper", EIGHT_A100))
+    lines = lines_of(replace(params, study="paper"), EIGHT_A100)
+    assert not any("does not fit" in line for line in lines)
 
 
 def all_timings(params: Params, seconds: float) -> dict[str, Timing]:
     """Every training of the tiny study took so long, one after the other."""
-    runs = study_runs(params.studies["tiny"])
+    runs = study_runs(params.chosen_study)
     for run in runs:
         mark_recorded(params, f"train/{run}")
     return {
@@ -104,7 +103,7 @@ def all_timings(params: Params, seconds: float) -> dict[str, Timing]:
 
 
 def test_record_gives_a_schedule_before_anything_is_done(params: Params) -> None:
-    lines = lines_of(params, "tiny", TWO_CORES, all_timings(params, 10.0))
+    lines = lines_of(params, TWO_CORES, all_timings(params, 10.0))
     assert "Schedule of 107 jobs on 2 cores, 0.0 s between two" in lines
     # Twenty trainings of 10 s on two cores, the longest chain has two of them.
     assert the_line(lines, "wall time").startswith("  wall time      at least 1.7 min with")
@@ -114,7 +113,7 @@ def test_record_gives_a_schedule_before_anything_is_done(params: Params) -> None
 
 
 def test_first_to_run_is_what_others_wait_for(params: Params) -> None:
-    lines = lines_of(params, "tiny", TWO_CORES, all_timings(params, 10.0))
+    lines = lines_of(params, TWO_CORES, all_timings(params, 10.0))
     first = lines[lines.index("To run first: behind it, the longest chain of jobs that wait") + 1]
     assert first.split()[0].startswith("train/tiny-deen/offline/bi")
     assert first.endswith("behind it 10.0 s")
@@ -150,7 +149,7 @@ def test_speeds_of_a_bench_come_before_the_record(params: Params) -> None:
         write_json(run.folder / "run.json", outcome)
         mark(run.folder, made_with)
     timings = all_timings(params, 1.0)
-    by_record = lines_of(params, "tiny", TWO_CORES, timings)
-    by_speed = lines_of(params, "tiny", Hardware(Machine(cores=2), has_bench=True), timings)
+    by_record = lines_of(params, TWO_CORES, timings)
+    by_speed = lines_of(params, Hardware(Machine(cores=2), has_bench=True), timings)
     assert "10.0 s with" in the_line(by_record, "wall time")
     assert " min with" in the_line(by_speed, "wall time")

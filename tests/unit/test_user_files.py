@@ -1,6 +1,7 @@
 """What only the user can provide is told for all pairs of a study at once."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def provide(folder: Path, *names: str) -> None:
 def test_missing_files_of_all_pairs_are_one_message(params: Params, tmp_path: Path) -> None:
     provide(tmp_path / "own/nist-zhen", "train.zh", "train.en.gz")
     provide(tmp_path / "own/rwth/DeEn", "de", "en")
-    told = before_the_first_download(params, unfetched_pairs(params, "paper"), tmp_path / "own")
+    told = before_the_first_download(params, unfetched_pairs(params), tmp_path / "own")
     assert told is not None
     assert "LDC2010T11" in told
     assert "ldc:" not in told, "those are there"
@@ -49,7 +50,7 @@ def test_pairs_without_such_files_need_nothing(params: Params) -> None:
 @pytest.mark.parametrize("folder", ["raw", "bpe"])
 def test_pair_that_was_fetched_or_pulled_is_not_asked_for(params: Params, folder: str) -> None:
     write_json(Path(f"results/corpora/nist-zhen/{folder}/settings.json"), {})
-    assert "nist-zhen" not in unfetched_pairs(params, "paper")
+    assert "nist-zhen" not in unfetched_pairs(params)
 
 
 def test_files_that_an_earlier_call_has_copied_are_not_asked_for_again(params: Params) -> None:
@@ -61,25 +62,25 @@ def test_files_that_an_earlier_call_has_copied_are_not_asked_for_again(params: P
 
 
 def test_plan_lists_what_is_missing(params: Params) -> None:
-    told = describe_study(params, "paper")
+    told = describe_study(params)
     assert "for you to provide\n  nist-zhen, ldc: 2.1M Chinese-English" in told
     assert "  wmt15-deen, rwth: RWTH German-English" in told
-    assert "for you to provide" not in describe_study(params, "tiny")
+    assert "for you to provide" not in describe_study(replace(params, study="tiny"))
 
 
 def test_own_text_that_is_newer_than_its_copy_is_told(params: Params, tmp_path: Path) -> None:
     files = ("de", "en", "alignmentDeEn.talp")
     own, copies = tmp_path / "own/rwth/DeEn", Path("results/corpora/wmt15-deen/raw/rwth/DeEn")
     provide(own, *files)
-    assert changed_since_copied(params, "paper", tmp_path / "own") == [], "nothing is copied yet"
+    assert changed_since_copied(params, tmp_path / "own") == [], "nothing is copied yet"
     provide(copies, *files)
-    assert changed_since_copied(params, "paper", tmp_path / "own") == []
+    assert changed_since_copied(params, tmp_path / "own") == []
     later = (copies / "en").stat().st_mtime + 1
     os.utime(own / "en", (later, later))
-    told = changed_since_copied(params, "paper", tmp_path / "own")
+    told = changed_since_copied(params, tmp_path / "own")
     assert told == [
         "wmt15-deen: rwth/DeEn/en changed after being copied; to read the new text: "
         "rm -r results/corpora/wmt15-deen"
     ]
-    assert told[0] in describe_study(params, "paper", tmp_path / "own")
-    assert changed_since_copied(params, "paper", None) == []
+    assert told[0] in describe_study(params, tmp_path / "own")
+    assert changed_since_copied(params, None) == []

@@ -24,7 +24,7 @@ def timing(seconds: float) -> Timing:
 
 
 def test_every_job_waits_for_what_it_reads(params: Params) -> None:
-    jobs = {job.name: job for job in study_workload(params, "tiny", Machine(cores=2), {}).jobs}
+    jobs = {job.name: job for job in study_workload(params, Machine(cores=2), {}).jobs}
     assert jobs["train/tiny-deen/sm2/bi-ft/seed1"].after == (
         "bpe/tiny-deen", "train/tiny-deen/offline/bi/seed1",
     )  # fmt: skip
@@ -35,7 +35,8 @@ def test_every_job_waits_for_what_it_reads(params: Params) -> None:
 
 
 def test_every_job_takes_what_its_rule_asks_for(params: Params) -> None:
-    jobs = {job.name: job for job in study_workload(params, "paper", Machine(8), {}).jobs}
+    paper = replace(params, study="paper")
+    jobs = {job.name: job for job in study_workload(paper, Machine(8), {}).jobs}
 
     def needs(name: str) -> tuple[int, int]:
         return jobs[name].gpus, jobs[name].threads
@@ -49,7 +50,7 @@ def test_every_job_takes_what_its_rule_asks_for(params: Params) -> None:
 
 def test_what_nothing_tells_is_unknown_and_takes_but_its_start(params: Params) -> None:
     timings = {"bpe/tiny-deen": timing(5)}
-    workload = study_workload(params, "tiny", Machine(cores=2), timings)
+    workload = study_workload(params, Machine(cores=2), timings)
     assert {job.rule for job in workload.jobs} - {job.rule for job in workload.unknown} == {"bpe"}
     chain = {job.name: job.seconds for job in workload.critical_path}
     assert (chain["fetch/tiny-deen"], chain["bpe/tiny-deen"]) == (1.0, 6.0)

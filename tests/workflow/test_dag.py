@@ -62,7 +62,7 @@ def test_every_job_is_scheduled_by_its_log_with_what_its_rule_asks_for(
             asked[log[1]] = tuple(int(found[1]) if found else 0 for found in (gpus, threads))
     monkeypatch.chdir(project)
     params = load_params(Path("params.yaml"), "tiny")
-    jobs = study_workload(params, "tiny", Machine(cores=64), {}).jobs
+    jobs = study_workload(params, Machine(cores=64), {}).jobs
     # Snakemake does not mention a single thread.
     assert asked == {job.name: (job.gpus, job.threads if job.threads > 1 else 0) for job in jobs}
 

@@ -82,7 +82,7 @@ def test_targets_ask_for_every_file_of_every_step(project: Path) -> None:
 
 
 def stages() -> dict[str, list[Step]]:
-    steps = Steps(load_params(ROOT / "params.yaml", "tiny"), "tiny")
+    steps = Steps(load_params(ROOT / "params.yaml", "tiny"))
     corpora, runs, points = steps.corpora(), steps.runs(), steps.points()
     needed = [step for step in corpora if step.name != "tiny-deen fetch"]
     return {

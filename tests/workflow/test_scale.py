@@ -21,9 +21,9 @@ LOGS = 2  # of a job: what it said, and its time and memory
 def steps_of(study: str, seeds: int | None = None) -> list[Step]:
     params = load_params(ROOT / "params.yaml", study)
     if seeds is not None:
-        more = params.studies[study].model_copy(update={"seeds": tuple(range(1, seeds + 1))})
+        more = params.chosen_study.model_copy(update={"seeds": tuple(range(1, seeds + 1))})
         params.studies[study] = more  # type: ignore[index]  # a mapping by its type only
-    return Steps(params, study).all()
+    return Steps(params).all()
 
 
 def files_of(steps: Sequence[Step]) -> int:

@@ -131,7 +131,7 @@ def test_snakemake_has_a_record_of_every_step_where_it_is_looked_for(
     study: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(study)
-    steps = Steps(load_params(Path("params.yaml"), "tiny"), "tiny").all()
+    steps = Steps(load_params(Path("params.yaml"), "tiny")).all()
     assert [step.name for step in steps if not is_recorded(step)] == []
 
 

@@ -58,13 +58,13 @@ try:
     OPTIONS = read_options(config)
     PARAMS = load_params(Path("params.yaml"), OPTIONS.study, OPTIONS.fidelity)
     check_drawings(PARAMS.paper, FIGURES, TABLES)
-    STEPS = Steps(PARAMS, PARAMS.study)
+    STEPS = Steps(PARAMS)
     if workflow.is_main_process and "--unlock" not in sys.argv:
         all_steps = STEPS.all()
         raise_if_damaged(PARAMS, all_steps)
         if changed := unseen_changes(PARAMS, all_steps):
             logger.warning(changed)
-        for changed in changed_since_copied(PARAMS, PARAMS.study, corpora_folder()):
+        for changed in changed_since_copied(PARAMS, corpora_folder()):
             logger.warning(changed)
         if future := reset_future_mtimes(all_steps, time.time()):
             logger.warning(

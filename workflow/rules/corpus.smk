@@ -5,7 +5,7 @@ CORPUS_JOBS = Jobs(PARAMS, CORPUS)
 # What the user has to provide is asked for before anything is downloaded (onstart, in tracking.smk);
 # a dry run only hears of it.
 if workflow.is_main_process:
-    unfetched = unfetched_pairs(PARAMS, PARAMS.study)
+    unfetched = unfetched_pairs(PARAMS)
     if lacking := missing_by_pair(PARAMS, unfetched, corpora_folder()):
         logger.warning(
             f"Files that only you can provide are missing ({', '.join(lacking)}): "

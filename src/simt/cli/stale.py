@@ -10,7 +10,7 @@ from simt.steps import Steps
 
 def warn_of_other_settings(params: Params, runs: Collection[str] | None = None) -> None:
     """Say so of some runs, or of all that a study has trained, decoded and scored."""
-    steps = Steps(params, params.study)
+    steps = Steps(params)
     read = (
         [*steps.runs(), *steps.points()]
         if runs is None

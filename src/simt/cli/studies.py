@@ -59,7 +59,7 @@ def plan(options: argparse.Namespace) -> None:
     if options.cost:
         print(_cost(params, options))
     else:
-        print(describe_study(params, params.study, corpora_folder()))
+        print(describe_study(params, corpora_folder()))
 
 
 def _cost(params: "Params", options: argparse.Namespace) -> str:
@@ -75,9 +75,7 @@ def _cost(params: "Params", options: argparse.Namespace) -> str:
         raise SimtError(f"say how many GPUs: --gpus 8 --kind {options.kind}")
     cores = options.cores or (None if options.gpus else len(os.sched_getaffinity(0)))
     hardware = Hardware(Machine(gpus, cores), KINDS.get(options.kind), options.bench is not None)
-    return describe_cost(
-        params, study_cost(params, params.study, measured), read_timings(), hardware
-    )
+    return describe_cost(params, study_cost(params, measured), read_timings(), hardware)
 
 
 @COMMANDS.command(
@@ -125,7 +123,7 @@ def runs(options: argparse.Namespace) -> None:
     from simt.runs import RESULTS
 
     params = study_params(options)
-    print(describe_runs(params, params.study, options.pattern, RESULTS, time.time()))
+    print(describe_runs(params, options.pattern, RESULTS, time.time()))
 
 
 @COMMANDS.command(
@@ -158,7 +156,7 @@ def compare(options: argparse.Namespace) -> None:
     params = study_params(options)
     warn_of_other_settings(params)
     names = (options.one, options.other)
-    print(describe_difference(params, params.study, names, options.at, RESULTS))
+    print(describe_difference(params, names, options.at, RESULTS))
 
 
 @COMMANDS.command(
@@ -173,7 +171,7 @@ def claims(options: argparse.Namespace) -> None:
 
     params = study_params(options)
     warn_of_other_settings(params)
-    print(as_text(judge_claims(params, params.study, RESULTS)), end="")
+    print(as_text(judge_claims(params, RESULTS)), end="")
 
 
 @COMMANDS.command(
@@ -199,7 +197,7 @@ def check(options: argparse.Namespace) -> None:
 
     params = study_params(options)
     look = redo_stage if options.redo else check_stage
-    print(look(params, params.study, options.stage, options.deep))
+    print(look(params, options.stage, options.deep))
 
 
 @COMMANDS.command(
@@ -212,7 +210,7 @@ def publish(options: argparse.Namespace) -> str:
     from simt.paper.publication import publish
 
     params = study_params(options)
-    publish(params, params.study, options.to)
+    publish(params, options.to)
     return f"open {options.to}/README.md"
 
 

@@ -119,7 +119,7 @@ def _study_systems(options: argparse.Namespace) -> "tuple[list[System], str]":
     from simt.translators import study_systems
 
     params = load_params(options.params, options.study, options.fidelity)
-    return study_systems(params, params.study), params.study
+    return study_systems(params), params.study
 
 
 @COMMANDS.command(

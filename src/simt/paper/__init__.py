@@ -64,9 +64,7 @@ _METADATA: dict[str, dict[str, None]] = {
 }
 
 
-def data_of(
-    name: str, params: Params, study_name: str, results: Path, with_paper_numbers: bool
-) -> FigureData:
+def data_of(name: str, params: Params, results: Path, with_paper_numbers: bool) -> FigureData:
     """What a figure or table is drawn from.
 
     ``results`` is the folder above points/, runs/ and corpora/. ``with_paper_numbers`` lays the
@@ -74,10 +72,10 @@ def data_of(
     """
     drawings = {**params.paper.figures, **params.paper.tables}
     _registered(name, {**FIGURES, **TABLES})
-    data = gather(params, study_name, drawings[name], results, with_paper_numbers)
+    data = gather(params, drawings[name], results, with_paper_numbers)
     reason = why_left_out(params, data.study, data.drawing)
     if reason:
-        raise SimtError(f"{name} is left out of study {study_name}: {reason}")
+        raise SimtError(f"{name} is left out of study {params.study}: {reason}")
     return data
 
 

@@ -63,7 +63,7 @@ def _head(name: str, data: FigureData) -> dict[str, Any]:
     return {
         "name": name,
         "entry": json.loads(data.drawing.as_json()),  # of params.yaml: what it is made from
-        "study": data.study_name,
+        "study": data.params.study,
         "fidelity": data.params.fidelity,
         "with_paper_numbers": data.with_paper_numbers,
     }
@@ -103,9 +103,8 @@ def _table_text(data: FigureData, table: Table, signatures: Mapping[str, list[st
 
 
 def _title(data: FigureData) -> str:
-    return (
-        f"{data.drawing.title} (study {data.study_name}, {data.drawing.split} set, {_seeds(data)})"
-    )
+    of = f"study {data.params.study}, {data.drawing.split} set, {_seeds(data)}"
+    return f"{data.drawing.title} ({of})"
 
 
 def _seeds(data: FigureData) -> str:

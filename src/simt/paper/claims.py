@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import yaml
 
-from simt.errors import SimtError
 from simt.paper.claims_report import (
     ClaimsReport,
     Outcome,
@@ -58,16 +57,13 @@ def load_claims() -> tuple[Claim, ...]:
     return tuple(Claim.of(entry) for entry in entries)
 
 
-def judge_claims(params: Params, study_name: str, results: Path) -> ClaimsReport:
+def judge_claims(params: Params, results: Path) -> ClaimsReport:
     """The verdict on every claim, from the points below the folder ``results``."""
-    if study_name not in params.studies:
-        known = ", ".join(params.studies)
-        raise SimtError(f"params.yaml has no study {study_name!r}; there are {known}")
-    evidence = Evidence(params, study_name, results)
+    evidence = Evidence(params, results)
     verdicts = tuple(judge(claim, evidence) for claim in load_claims())
     seeds, runs = len(evidence.study.seeds), study_runs(evidence.study)
     fewest = min(len(evidence.study.seeds_of(one.method, one.variant)) for one in runs)
-    return ClaimsReport(study_name, params.fidelity, seeds, explained(seeds, fewest), verdicts)
+    return ClaimsReport(params.study, params.fidelity, seeds, explained(seeds, fewest), verdicts)
 
 
 def explained(seeds: int, fewest: int) -> str:
@@ -112,7 +108,7 @@ def _measure(claim: Claim, evidence: Evidence) -> Measured:
     measured = Measured([], [claim.untested] if claim.untested else [])
     pairs = evidence.pairs(claim.pairs)
     if not pairs:
-        measured.lacking.append(f"study {evidence.study_name} has no {claim.pairs} pair")
+        measured.lacking.append(f"study {evidence.params.study} has no {claim.pairs} pair")
     for test in claim.tests:
         measurement = MEASUREMENTS[test.measurement]
         for pair in pairs:

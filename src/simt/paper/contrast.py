@@ -63,15 +63,14 @@ class Placed(NamedTuple):
 
 
 def describe_difference(
-    params: Params, study_name: str, names: tuple[str, str], at: Sequence[float], results: Path
+    params: Params, names: tuple[str, str], at: Sequence[float], results: Path
 ) -> str:
     """How much better one system is than another at equal latency, on each pair that has both.
 
     ``at`` are the ALs to compare at; without any, all whole ones that both reach.
     """
-    evidence = Evidence(params, study_name, results)
-    runs = study_runs(evidence.study)
-    one, other = (_named(name, runs, study_name) for name in names)
+    evidence = Evidence(params, results)
+    one, other = (_named(name, params) for name in names)
     if one.system == other.system:
         raise SimtError(f"{names[0]} and {names[1]} are the same system: name two")
     pairs = [
@@ -80,7 +79,7 @@ def describe_difference(
         if all(pair in {run.pair for run in named.runs} for named in (one, other))
     ]
     if not pairs:
-        raise SimtError(f"no pair of study {study_name} has both {names[0]} and {names[1]}")
+        raise SimtError(f"no pair of study {params.study} has both {names[0]} and {names[1]}")
     parts = [_on_pair(evidence, pair, one, other, tuple(at)) for pair in pairs]
     return "\n\n".join([*parts, _explained(evidence, (one, other))])
 
@@ -88,9 +87,10 @@ def describe_difference(
 # --- names ----------------------------------------------------------------------------------------
 
 
-def _named(text: str, runs: Sequence[Run], study_name: str) -> Named:
+def _named(text: str, params: Params) -> Named:
     """What a name stands for: ``waitk``, ``sm2/bi@0.5``, ``toy-deen/sm2/bi/seed1``, ``SM²-Bi``."""
     name, _, knob = text.partition("@")
+    runs = study_runs(params.chosen_study)
     known: dict[str, list[Run]] = {}
     for run in runs:
         for key in _names_of(run):
@@ -107,7 +107,7 @@ def _named(text: str, runs: Sequence[Run], study_name: str) -> Named:
             for name in (system_key(run.method, run.variant), f"{run.method}/{run.variant}")
         )
         raise SimtError(
-            f"study {study_name} has no system or run {name!r}"
+            f"study {params.study} has no system or run {name!r}"
             f"{did_you_mean(name.casefold(), known)}; there are {', '.join(shown)}"
         )
     system = _system(name, knob, chosen)

@@ -34,19 +34,19 @@ class CurvePoint(NamedTuple):
     laal: float | None = None  # AL that an early end does not lower
 
 
-def write_curves(params: Params, study: str, results: Path, to: Path) -> None:
+def write_curves(params: Params, results: Path, to: Path) -> None:
     """Write curves.csv and bleu.json into ``to``."""
-    points = list(study_curves(params, study, results))
+    points = list(study_curves(params, results))
     with atomic_file(to / "curves.csv") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(CurvePoint._fields)
         writer.writerows(points)
-    write_json(to / "bleu.json", main_bleu(params, study, points))
+    write_json(to / "bleu.json", main_bleu(params, points))
 
 
-def study_curves(params: Params, study: str, results: Path) -> Iterator[CurvePoint]:
+def study_curves(params: Params, results: Path) -> Iterator[CurvePoint]:
     """Every point of the test set, those of a run next to each other and by latency."""
-    points = [one for one in study_points(params, params.studies[study]) if one.split == "test"]
+    points = [one for one in study_points(params, params.chosen_study) if one.split == "test"]
     rows = load_rows(results, points)
     for point in points:
         found = []
@@ -69,13 +69,13 @@ def _names(run: Run) -> tuple[str, str, int, str, str]:
     return *names, label_of(system), colour_of(system)
 
 
-def main_bleu(params: Params, study: str, points: Iterable[CurvePoint]) -> dict[str, float]:
+def main_bleu(params: Params, points: Iterable[CurvePoint]) -> dict[str, float]:
     """BLEU of each system that the paper compares, on the study's analysis pair.
 
     Offline systems read the whole source; the others are taken where their curve crosses an AL of
     3, as ``SM²-Bi@3`` says, and left out where it does not. Means over seeds, two decimals.
     """
-    chosen = params.studies[study]
+    chosen = params.chosen_study
     compared = {_names(run)[:3]: run.method for run in compared_runs(params, chosen)}
     curves: dict[str, dict[int, list[CurvePoint]]] = {}
     for point in points:

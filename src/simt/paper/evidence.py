@@ -85,7 +85,6 @@ class Evidence:
     """Reads points when they are asked for, each once."""
 
     params: Params
-    study_name: str
     results: Path
     _files: dict[Point, SentenceStatistics] = field(default_factory=dict)
     _knobs: dict[tuple[Run, ScoreName, Group], Knobs] = field(default_factory=dict)
@@ -94,7 +93,7 @@ class Evidence:
     @property
     def study(self) -> Study:
         """The study whose points are read."""
-        return self.params.studies[self.study_name]
+        return self.params.chosen_study
 
     def pairs(self, role: Role) -> tuple[str, ...]:
         """The pairs that a claim is about."""
@@ -111,7 +110,7 @@ class Evidence:
         found = sorted(key for key in keys if fnmatchcase(key, wanted.key))
         if not found:
             raise NotMeasuredError(
-                f"study {self.study_name} runs no {label_of(wanted.key)} on {pair}"
+                f"study {self.params.study} runs no {label_of(wanted.key)} on {pair}"
             )
         return [SystemName(key, wanted.knob) for key in found]
 

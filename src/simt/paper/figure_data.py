@@ -6,7 +6,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simt.errors import SimtError
 from simt.paper.rows import (
     ALL,
     Gap,
@@ -57,7 +56,6 @@ class FigureData:
     """The parameters, the study, the entry of the figure or table, and its rows."""
 
     params: Params
-    study_name: str
     drawing: Drawing
     results: Path
     rows: Rows
@@ -66,7 +64,7 @@ class FigureData:
     @property
     def study(self) -> Study:
         """The study that is drawn."""
-        return self.params.studies[self.study_name]
+        return self.params.chosen_study
 
     @cached_property
     def pairs(self) -> tuple[str, ...]:
@@ -153,15 +151,10 @@ class FigureData:
         return load_oracle(self.results, pair)
 
 
-def gather(
-    params: Params, study_name: str, drawing: Drawing, results: Path, with_paper_numbers: bool
-) -> FigureData:
+def gather(params: Params, drawing: Drawing, results: Path, with_paper_numbers: bool) -> FigureData:
     """The data of one figure or table, read from ``results``."""
-    if study_name not in params.studies:
-        known = ", ".join(params.studies)
-        raise SimtError(f"params.yaml has no study {study_name!r}; there are {known}")
-    rows = load_rows(results, drawing_points(params.studies[study_name], drawing))
-    return FigureData(params, study_name, drawing, results, rows, with_paper_numbers)
+    rows = load_rows(results, drawing_points(params.chosen_study, drawing))
+    return FigureData(params, drawing, results, rows, with_paper_numbers)
 
 
 def merge_seeds(missing: Iterable[Missing], seeds: Sequence[int]) -> tuple[Missing, ...]:

@@ -42,24 +42,23 @@ class Found(NamedTuple):
         return self.record.run
 
 
-def describe_runs(
-    params: Params, study_name: str, pattern: str | None, results: Path, now: float
-) -> str:
+def describe_runs(params: Params, pattern: str | None, results: Path, now: float) -> str:
     """A line for each run of a study that has been begun, in the order of the figures.
 
     ``pattern`` is a part of a run's name, in which * stands for anything.
     """
-    wanted = _matching(study_runs(params.studies[study_name]), pattern, study_name)
-    found = list(_found(params, study_name, wanted, results, now))
+    wanted = _matching(params, pattern)
+    found = list(_found(params, wanted, results, now))
     finished = sum(one.record.state == "finished" for one in found)
     scored = sum(bool(one.curve) for one in found)
-    head = f"Study {study_name}: {finished} of {len(wanted)} runs finished, {scored} scored on test"
+    study = params.study
+    head = f"Study {study}: {finished} of {len(wanted)} runs finished, {scored} scored on test"
     if not found:
-        start = f"snakemake --profile workflow/profiles/local --config study={study_name}"
+        start = f"snakemake --profile workflow/profiles/local --config study={study}"
         return (
             f"{head}\n\nNothing is there yet. `simt plan` says what is to do; to do it:\n  {start}"
         )
-    has_seeds = len(params.studies[study_name].seeds) > 1
+    has_seeds = len(params.chosen_study.seeds) > 1
     tables = [
         f"{pair}\n{_table([_cells(one, has_seeds) for one in some])}"
         for pair, some in groupby(found, key=lambda one: one.run.pair)
@@ -69,29 +68,28 @@ def describe_runs(
     return "\n\n".join([head, *tables, "\n".join([*to_come, *_LEGEND])])
 
 
-def _matching(runs: Sequence[Run], pattern: str | None, study_name: str) -> list[Run]:
+def _matching(params: Params, pattern: str | None) -> list[Run]:
+    runs = study_runs(params.chosen_study)
     wanted = [run for run in runs if fnmatchcase(str(run), f"*{pattern or ''}*")]
     if not wanted:
         names = dict.fromkeys(
             name for run in runs for name in (run.pair, run.method, f"{run.method}/{run.variant}")
         )
         raise SimtError(
-            f"study {study_name} has no run {pattern!r}{did_you_mean(pattern or '', names)}; "
+            f"study {params.study} has no run {pattern!r}{did_you_mean(pattern or '', names)}; "
             f"a part of a name is enough, such as {runs[-1].method} or '{runs[-1].method}/b*'"
         )
     return wanted
 
 
-def _found(
-    params: Params, study_name: str, runs: Sequence[Run], results: Path, now: float
-) -> Iterator[Found]:
+def _found(params: Params, runs: Sequence[Run], results: Path, now: float) -> Iterator[Found]:
     look = Inspection()
-    steps = Steps(params, study_name).runs()
+    steps = Steps(params).runs()
     stale = {step.name for step in steps if look.status(step).state not in ("done", "to do")}
     curves: Mapping[str, list[CurvePoint]] = {
         f"{pair}/{run}/seed{seed}": list(points)
         for (pair, run, seed), points in groupby(
-            study_curves(params, study_name, results), key=lambda point: point[:3]
+            study_curves(params, results), key=lambda point: point[:3]
         )
     }
     for run in runs:

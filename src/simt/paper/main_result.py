@@ -26,10 +26,10 @@ class Reached(NamedTuple):
     score: float
 
 
-def main_results(params: Params, study_name: str, results: Path) -> list[str]:
+def main_results(params: Params, results: Path) -> list[str]:
     """A sentence for each pair of the main figure."""
     drawing = params.paper.figures[MAIN_FIGURE]
-    data = gather(params, study_name, drawing, results, with_paper_numbers=False)
+    data = gather(params, drawing, results, with_paper_numbers=False)
     return [main_result(panel) for panel in bleu_al(data).panels]
 
 

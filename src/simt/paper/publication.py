@@ -31,11 +31,11 @@ _WRITTEN = (_PAGE, _SETTINGS_FILE, PROVENANCE_FILE, *_COPIED)
 _MAIN_PICTURE = f"figures/{MAIN_FIGURE}.png"
 
 
-def publish(params: Params, study_name: str, to: Path) -> None:
+def publish(params: Params, to: Path) -> None:
     """Write the folder ``to``; the study must be complete and match params.yaml."""
-    _refuse_to_replace_others(to, study_name)
-    check_stage(params, study_name, "paper", is_deep=True)
-    files, study = Files(study_name), params.studies[study_name]
+    _refuse_to_replace_others(to, params.study)
+    check_stage(params, "paper", is_deep=True)
+    files, study = Files(params.study), params.chosen_study
     runs = read_runs(files, study)
     drawings = {
         f"{kind}/{name}.{ending}": drawing.title
@@ -44,14 +44,14 @@ def publish(params: Params, study_name: str, to: Path) -> None:
         if name not in OF_SENTENCES
         and _is_for_others(files.json(files.paper / kind / f"{name}.{CAPTION_FORMAT}"))
     }
-    made_by = _provenance(params, study_name, runs)
+    made_by = _provenance(params, runs)
     with atomic_folder(to) as folder:
         for name in (*drawings, *_COPIED):
             (folder / name).parent.mkdir(exist_ok=True)
             shutil.copyfile(files.paper / name, folder / name)
         with atomic_file(folder / _PAGE) as stream:
             stream.write(_page(params, files, drawings, made_by, to))
-        settings = Steps(params, study_name).report().settings
+        settings = Steps(params).report().settings
         write_json(folder / _SETTINGS_FILE, settings.model_dump(mode="json"))
         write_json(folder / PROVENANCE_FILE, made_by)
 
@@ -89,13 +89,13 @@ def _is_for_others(caption: Mapping[str, Any]) -> bool:
     return not has_text and any(panel["signatures"] for panel in panels)
 
 
-def _provenance(params: Params, study_name: str, runs: Sequence[FinishedRun]) -> dict[str, Any]:
+def _provenance(params: Params, runs: Sequence[FinishedRun]) -> dict[str, Any]:
     """By what the study was made, and how much it took."""
     records = [one.record for one in runs]
     return {
-        "study": study_name,
+        "study": params.study,
         "fidelity": params.fidelity,
-        "seeds": list(params.studies[study_name].seeds),
+        "seeds": list(params.chosen_study.seeds),
         "made_by": provenance(runs),
         "trainings": len(runs),
         "resumed_trainings": sum(one.was_resumed for one in runs),
@@ -116,7 +116,7 @@ def _page(
     place = inside.name if inside.is_absolute() else inside.as_posix()  # no paths of this machine
     parts = [
         f"# Study {files.study}",
-        *main_results(params, files.study, RESULTS),
+        *main_results(params, RESULTS),
         "Which differences are more than chance is told with the claims.",
         f"![{drawings[_MAIN_PICTURE]}]({_MAIN_PICTURE})" if _MAIN_PICTURE in drawings else "",
         "## Claims of the paper",

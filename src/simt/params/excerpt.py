@@ -46,7 +46,7 @@ class StudyExcerpt(Settings):
 
 
 def excerpt(
-    params: Params, name: str, variants: Variants, paper: Paper, listed: Variants | None = None
+    params: Params, variants: Variants, paper: Paper, listed: Variants | None = None
 ) -> StudyExcerpt:
     """What a step needs that shows some variants: a change to any other does not concern it.
 
@@ -54,11 +54,11 @@ def excerpt(
     """
     listed = {} if listed is None else listed
     both = {key: {*variants.get(key, ()), *listed.get(key, ())} for key in (*variants, *listed)}
-    study = params.studies[name]
+    study = params.chosen_study
     pairs = {pair: _of_pair(params.pairs[pair], variants) for pair in study.runs}
     sizes = {size for pair in pairs.values() for size in pair.sizes.values()}
     return StudyExcerpt(
-        name=name,
+        name=params.study,
         fidelity=params.fidelity,
         study=_of_study(study, both),
         pairs=pairs,

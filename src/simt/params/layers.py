@@ -72,6 +72,11 @@ class Params(Layers):
     is_rehearsal: bool = False  # nobody wants its numbers: weights go when they are not needed
     presets: Mapping[str, "Params"] = field(default_factory=dict)  # the same under each fidelity
 
+    @property
+    def chosen_study(self) -> Study:
+        """The study that ``study`` names."""
+        return self.studies[self.study]
+
     def comet_models(self, pair: str) -> tuple[str, ...]:
         """The COMET models of a pair."""
         of_pair = self.pairs[pair].comet

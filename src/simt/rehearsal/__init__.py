@@ -65,8 +65,8 @@ class Choices:
 def rehearse(choices: Choices, say: Say) -> str:
     """What came of it, if every job has succeeded; otherwise an error that says what did not."""
     params = load_params(choices.params, choices.study, choices.fidelity)
-    missing = missing_items(params, choices.study, choices.corpora, choices.models)
-    need = disk_need(params, choices.study)
+    missing = missing_items(params, choices.corpora, choices.models)
+    need = disk_need(params)
     for line in [*_disk_lines(need), *_missing_lines(missing)]:
         say(line)
     if missing and not choices.is_standing_in:
@@ -82,14 +82,14 @@ def rehearse(choices: Choices, say: Say) -> str:
         is_whole, peak = _run(folder, choices, lock)
         seconds = time.time() - started
         with chdir(folder):
-            jobs = gather(here, choices.study)
+            jobs = gather(here)
             found = failures(jobs, _log_of_snakemake())
         write_json(folder / MEASUREMENTS_FILE, measurements(jobs))
         rehearsal = Rehearsal(
-            params=params, study=choices.study, profile=Path(choices.profile).name, jobs=jobs,
+            params=params, profile=Path(choices.profile).name, jobs=jobs,
             failures=found, missing=missing, need=need, free=shutil.disk_usage(folder).free,
             peak_bytes=peak, seconds=seconds,
-            device_hours=study_cost(params, choices.study).planned.device_hours,
+            device_hours=study_cost(params).planned.device_hours,
         )  # fmt: skip
         write_page(rehearsal, folder / PAGE)
     return _verdict(rehearsal, folder, is_whole)
@@ -148,7 +148,7 @@ def _set_up(folder: Path, params: Params, choices: Choices, stand_ins: Names) ->
     for pair, entries in stand_ins.items():
         settings = cast(PrepareSettings, corpus_settings(here, pair, "prepare"))
         write_stand_ins(settings, entries, folder / "corpora" / STAND_INS / pair)
-    for pair in params.studies[choices.study].runs:
+    for pair in params.chosen_study.runs:
         _link_raw(params, pair, set(stand_ins.get(pair, ())), folder)
     return here
 
@@ -256,12 +256,12 @@ def _log_of_snakemake() -> Path:
 def _verdict(rehearsal: Rehearsal, folder: Path, is_whole: bool) -> str:
     done = sum(job.state == "done" for job in rehearsal.jobs)
     head = (
-        f"{done} of {len(rehearsal.jobs)} jobs of study {rehearsal.study} done, in "
+        f"{done} of {len(rehearsal.jobs)} jobs of study {rehearsal.params.study} done, in "
         f"{rehearsal.seconds / 60:.0f} min, with at most {gigabytes(rehearsal.peak_bytes)} of "
         f"disk. See {folder / PAGE}"
     )
     if is_whole and done == len(rehearsal.jobs):
-        speeds = f"simt plan --study {rehearsal.study} --cost"
+        speeds = f"simt plan --study {rehearsal.params.study} --cost"
         return f"{head}\n`{speeds}` takes its speeds from {folder / MEASUREMENTS_FILE}"
     raise SimtError("\n".join([head, *map(_failure_line, rehearsal.failures)]))
 

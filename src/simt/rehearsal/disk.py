@@ -26,14 +26,14 @@ class DiskNeed:
         return self.weights + self.training + self.text
 
 
-def disk_need(params: Params, study: str) -> DiskNeed:
+def disk_need(params: Params) -> DiskNeed:
     """What a study will take, by its settings."""
     sizes = {}
-    for run in study_runs(params.studies[study]):
+    for run in study_runs(params.chosen_study):
         settings = run_settings(params, run)
         weights = WEIGHT * parameter_count(settings, pair_text(params, run.pair))
         sizes[run] = (weights, resumable_bytes(settings, weights))
-    pairs = [pair for pair in params.studies[study].runs if params.pairs[pair].toy is None]
+    pairs = [pair for pair in params.chosen_study.runs if params.pairs[pair].toy is None]
     texts = {pair: text_bytes(params, pair) for pair in pairs}
     return DiskNeed(
         weights=sum(weights for weights, _ in sizes.values()),

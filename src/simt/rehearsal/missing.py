@@ -23,18 +23,14 @@ class Missing:
     entries: tuple[str, ...] = ()
 
 
-def missing_items(
-    params: Params, study: str, corpora: Path | None, models: Path | None
-) -> list[Missing]:
+def missing_items(params: Params, corpora: Path | None, models: Path | None) -> list[Missing]:
     """All of a study: files of corpora in the order of its pairs, then models of metrics."""
-    pairs = [pair for pair in params.studies[study].runs if params.pairs[pair].toy is None]
-    files = [one for pair in pairs for one in _missing_of_pair(params, study, pair, corpora)]
-    return [*files, *_missing_models(params, study, models)]
+    pairs = [pair for pair in params.chosen_study.runs if params.pairs[pair].toy is None]
+    files = [one for pair in pairs for one in _missing_of_pair(params, pair, corpora)]
+    return [*files, *_missing_models(params, models)]
 
 
-def _missing_of_pair(
-    params: Params, study: str, pair: str, corpora: Path | None
-) -> Iterator[Missing]:
+def _missing_of_pair(params: Params, pair: str, corpora: Path | None) -> Iterator[Missing]:
     settings = cast(FetchSettings, corpus_settings(params, pair, "fetch"))
     raw = corpus_folder(pair, "fetch")
     downloads = {}
@@ -50,8 +46,8 @@ def _missing_of_pair(
     if downloads:
         files = ", ".join(f"{name}/{file}" for name, file in downloads.items())
         remedy = (
-            f"not downloaded yet: {files}. Get them: snakemake --config study={study} --until "
-            "fetch. Without a network, put them below the folder that SIMT_CORPORA names."
+            f"not downloaded yet: {files}. Get them: snakemake --config study={params.study} "
+            "--until fetch. Without a network, put them below the folder that SIMT_CORPORA names."
         )
         yield Missing(f"{pair}, downloads", remedy, pair, tuple(downloads))
 
@@ -71,8 +67,8 @@ def _is_with_user(name: str, entry: Download, wanted: Sequence[str], corpora: Pa
     return any(file.is_file() for file in files) or all(unpacked)
 
 
-def _missing_models(params: Params, study: str, models: Path | None) -> Iterator[Missing]:
-    points = study_points(params, params.studies[study])
+def _missing_models(params: Params, models: Path | None) -> Iterator[Missing]:
+    points = study_points(params, params.chosen_study)
     named = dict.fromkeys(
         model for point in points for model in scoring_settings(params, point).comet
     )

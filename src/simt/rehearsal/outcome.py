@@ -98,10 +98,10 @@ class Failure:
     lines: tuple[str, ...]  # the end of the log of the first
 
 
-def gather(params: Params, study: str) -> list[Job]:
+def gather(params: Params) -> list[Job]:
     """Every job of the study whose results are below the folder that one is in."""
     look = Inspection()
-    return [_job(params, step, look) for step in Steps(params, study).all()]
+    return [_job(params, step, look) for step in Steps(params).all()]
 
 
 def _job(params: Params, step: Step, look: Inspection) -> Job:

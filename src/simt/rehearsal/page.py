@@ -28,7 +28,6 @@ class Rehearsal:
     """All that the page tells; ``params`` are those of the study itself."""
 
     params: Params
-    study: str
     profile: str
     jobs: list[Job]
     failures: list[Failure]

@@ -39,7 +39,7 @@ def systems(project: Path) -> list[Served]:
     """Three systems that tell most beside each other."""
     with chdir(project):
         params = load_params(Path("params.yaml"), "tiny")
-        known = study_systems(params, params.study)
+        known = study_systems(params)
         return open_systems([choose(name, None, known) for name in NAMES])
 
 

@@ -370,7 +370,7 @@ def test_examples_are_short_sentences_of_the_test_set(live: Live) -> None:
 
 
 def test_systems_of_different_languages_are_refused(project: Path) -> None:
-    first, second, *_ = study_systems(load_params(Path("params.yaml"), "tiny"), "tiny")
+    first, second, *_ = study_systems(load_params(Path("params.yaml"), "tiny"))
     other = replace(second, languages=("fr", "en"))
     with pytest.raises(SimtError, match="same languages: a@3 de to en, b@3 fr to en"):
         open_systems([Chosen("a@3", first, 3), Chosen("b@3", other, 3)])

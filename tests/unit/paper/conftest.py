@@ -53,7 +53,8 @@ def drawn(
         for name in names:
             study = study_with(params, name)
             at = results if study == "tiny" else other_results
-            draw(name, data_of(name, params, study, at, with_paper_numbers=False), folder)
+            given = replace(params, study=study)
+            draw(name, data_of(name, given, at, with_paper_numbers=False), folder)
     return folder
 
 
@@ -67,7 +68,7 @@ def data(params: Params, results: Path) -> Callable[..., FigureData]:
     ) -> FigureData:  # fmt: skip
         given = with_seeds(params, study, seeds)
         drawings = {**given.paper.figures, **given.paper.tables}
-        return gather(given, study, drawings[name], at, with_paper_numbers)
+        return gather(given, drawings[name], at, with_paper_numbers)
 
     return make
 
@@ -86,9 +87,9 @@ def any_data(
 
 
 def with_seeds(params: Params, study: str, seeds: tuple[int, ...]) -> Params:
-    """The same parameters with other seeds in a study."""
+    """The same parameters with other seeds in a study, which is the chosen one."""
     changed = params.studies[study].model_copy(update={"seeds": seeds})
-    return replace(params, studies={**params.studies, study: changed})
+    return replace(params, study=study, studies={**params.studies, study: changed})
 
 
 @pytest.fixture
@@ -110,7 +111,7 @@ def reported(
     """A folder with all that a report of the tiny study is made from, and the report."""
     folder = tmp_path_factory.mktemp("reported")
     shutil.copytree(results, folder / "results")
-    write_report_sources(folder / "results", params, "tiny")
+    write_report_sources(folder / "results", params)
     paper = folder / "results" / "paper" / "tiny"
     for kind, names in (("figures", FIGURES), ("tables", TABLES)):
         (paper / kind).mkdir()
@@ -118,6 +119,6 @@ def reported(
             if path.stem in names and is_in_tiny(params, path.stem):
                 shutil.copy(path, paper / kind)
     with chdir(folder):
-        write_curves(params, "tiny", Path("results"), paper)
-        write_report(params, "tiny", paper / "report.html")
+        write_curves(params, Path("results"), paper)
+        write_report(params, paper / "report.html")
     return folder

@@ -110,13 +110,13 @@ def test_a_study_of_one_method_can_draw_all_its_figures(
     params: Params, results: Path, method: str
 ) -> None:
     """That is, those made from points: the others are of SM² alone."""
-    tiny = params.studies["tiny"]
+    tiny = params.chosen_study
     runs = {"tiny-deen": {method: tiny.runs["tiny-deen"][method]}}
     small = tiny.model_copy(update={"runs": runs})
     for name, drawing in study_drawings(params, small, "figures").items():
         if drawing.split == "test":
             given = replace(params, studies={"tiny": small})
-            _, figure = draw(name, gather(given, "tiny", drawing, results, False))
+            _, figure = draw(name, gather(given, drawing, results, False))
             assert figure.axes
 
 

@@ -181,7 +181,7 @@ def test_the_papers_bound_for_kendalls_tau_is_that_of_pearsons_r() -> None:
 def test_every_claim_names_a_measurement_a_range_and_systems_that_exist(
     claim: Claim, params: Params
 ) -> None:
-    evidence = Evidence(params, "paper", Path("nowhere"))
+    evidence = Evidence(replace(params, study="paper"), Path("nowhere"))
     assert bool(claim.tests) != bool(claim.untested)
     for test in claim.tests:
         assert test.measurement in MEASUREMENTS
@@ -228,7 +228,7 @@ def against(measurement: str, *others: str, **bounds: Any) -> ClaimTest:
 
 
 def measure(params: Params, results: Path, test: ClaimTest) -> list[Estimate]:
-    evidence = Evidence(params, "tiny", results)
+    evidence = Evidence(params, results)
     measurement = MEASUREMENTS[test.measurement]
     return [
         found
@@ -278,10 +278,10 @@ def test_a_baseline_that_the_study_does_not_run_hides_no_other(
     decode("sm2/bi", lambda index, lag: BAD)
     decode("itst/uni", lambda index, lag: GOOD)
     test = against("at-each-latency", "sm2/bi-w0.7", "itst/uni", above=0)
-    verdict = judge(claim_of(test), Evidence(params, "tiny", tmp_path))
+    verdict = judge(claim_of(test), Evidence(params, tmp_path))
     assert verdict.verdict == "does not hold"
     without = test.model_copy(update={"against": ("sm2/bi-w0.7",)})
-    verdict = judge(claim_of(without), Evidence(params, "tiny", tmp_path))
+    verdict = judge(claim_of(without), Evidence(params, tmp_path))
     assert verdict.verdict == "not tested"
     assert verdict.reason == "study tiny runs no SM²-Bi with λ = 0.7 on tiny-deen"
 
@@ -303,7 +303,7 @@ def test_only_systems_of_the_same_sentences_and_references_are_compared(
     for change in (other_references, other_sentences):
         path.write_text(whole, encoding="utf-8")
         edit(path, change)
-        evidence = Evidence(params, "tiny", tmp_path)
+        evidence = Evidence(params, tmp_path)
         evidence.system("tiny-deen", SystemName("sm2/bi"), "bleu")
         with pytest.raises(SimtError, match=r"itst/uni/seed1/test is of other sentences"):
             evidence.system("tiny-deen", SystemName("itst/uni"), "bleu")
@@ -366,7 +366,7 @@ def test_systems_in_the_order_of_a_setting_are_compared_with_the_one_before(
         for name, variant in sm2.variants.items()
     }  # fmt: skip
     methods = {**params.methods, "sm2": sm2.model_copy(update={"variants": variants})}
-    evidence = Evidence(replace(params, methods=methods), "tiny", tmp_path)
+    evidence = Evidence(replace(params, methods=methods), tmp_path)
     measurement = MEASUREMENTS[test.measurement]
     comparisons, _ = measurement.comparisons(evidence, "tiny-deen", test)
     pairs = [(one.system.key, one.others[0].key) for one in comparisons]
@@ -431,21 +431,21 @@ def test_systems_that_do_not_translate_are_not_called_alike(
     decode("sm2/bi", lambda index, lag: "z z z z z z z z z z")
     decode("sm2/bi-ft", lambda index, lag: "z z z z z z z z z z")
     (claim,) = (one for one in load_claims() if one.claim == "fine-tuning-close")
-    verdict = judge(claim, Evidence(params, "tiny", tmp_path))
+    verdict = judge(claim, Evidence(params, tmp_path))
     assert verdict.verdict == "not tested"
     assert verdict.reason == "SM²-FT and SM²-Bi have less than 5 BLEU on tiny-deen"
 
 
 def test_a_run_that_was_not_decoded_is_named(params: Params, tmp_path: Path) -> None:
     (claim,) = (one for one in load_claims() if one.claim == "fine-tuning-close")
-    verdict = judge(claim, Evidence(params, "tiny", tmp_path))
+    verdict = judge(claim, Evidence(params, tmp_path))
     assert verdict.verdict == "not tested"
     assert verdict.reason == "tiny-deen/sm2/bi-ft/seed1 was not scored on test"
 
 
 def test_a_claim_that_cannot_be_tested_says_why(params: Params, tmp_path: Path) -> None:
     claim = claim_of().model_copy(update={"untested": "nobody kept the numbers"})
-    verdict = judge(claim, Evidence(params, "tiny", tmp_path))
+    verdict = judge(claim, Evidence(params, tmp_path))
     assert (verdict.verdict, verdict.reason) == ("not tested", "nobody kept the numbers")
 
 
@@ -458,7 +458,8 @@ def test_a_level_is_the_same_at_every_latency() -> None:
 
 
 def test_a_star_stands_for_what_the_study_runs(params: Params) -> None:
-    names = Evidence(params, "paper", Path("nowhere")).names("wmt15-deen", "sm2/bi-w*@0.99")
+    evidence = Evidence(replace(params, study="paper"), Path("nowhere"))
+    names = evidence.names("wmt15-deen", "sm2/bi-w*@0.99")
     assert [name.key for name in names] == [f"sm2/bi-w{n / 10:.1f}" for n in range(2, 11)]
     assert {name.knob for name in names} == {0.99}
 
@@ -467,7 +468,7 @@ def test_a_system_that_the_study_does_not_run_is_named(params: Params) -> None:
     with pytest.raises(
         NotMeasuredError, match=r"study tiny runs no SM²-Bi with λ = 0\.7 on tiny-deen"
     ):
-        Evidence(params, "tiny", Path("nowhere")).names("tiny-deen", "sm2/bi-w0.7")
+        Evidence(params, Path("nowhere")).names("tiny-deen", "sm2/bi-w0.7")
 
 
 def test_names_of_levels_carry_their_knob() -> None:
@@ -515,15 +516,10 @@ def test_the_report_is_written_for_programs_and_for_people(tmp_path: Path) -> No
 
 
 def test_without_points_nothing_is_decided(params: Params, tmp_path: Path) -> None:
-    report = judge_claims(params, "tiny", tmp_path)
+    report = judge_claims(params, tmp_path)
     assert len(report.claims) == len(load_claims())
     assert {one.verdict for one in report.claims} == {"not tested"}
     assert all(one.reason for one in report.claims)
-
-
-def test_an_unknown_study_is_named(params: Params, tmp_path: Path) -> None:
-    with pytest.raises(SimtError, match="no study 'big'; there are toy, tiny"):
-        judge_claims(params, "big", tmp_path)
 
 
 def test_systems_that_write_nothing_or_have_one_point_are_no_obstacle(
@@ -537,7 +533,7 @@ def test_systems_that_write_nothing_or_have_one_point_are_no_obstacle(
             for index in range(10)
         ]
         write_point(tmp_path, params, run, instances)
-    report = judge_claims(params, "tiny", tmp_path)
+    report = judge_claims(params, tmp_path)
     for one in report.claims:
         for found in one.results:
             assert np.isfinite([found.value, found.low, found.high]).all()

@@ -36,7 +36,7 @@ def compare(params: Params, tmp_path: Path) -> Compare:
         write_point(tmp_path, params, run, instances)
 
     def describe(one: str, other: str, *at: float) -> list[str]:
-        return describe_difference(params, "tiny", (one, other), at, tmp_path).splitlines()
+        return describe_difference(params, (one, other), at, tmp_path).splitlines()
 
     return describe
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -59,7 +60,7 @@ from pathlib import Path
 from simt.paper import data_of, draw_figure
 from simt.params import load_params
 params = load_params(Path(sys.argv[1]), "tiny")
-data = data_of("fig09-lambda", params, "tiny", Path(sys.argv[2]), False)
+data = data_of("fig09-lambda", params, Path(sys.argv[2]), False)
 draw_figure("fig09-lambda", data, Path(sys.argv[3]))
 """
 
@@ -77,9 +78,7 @@ def test_another_process_draws_the_same_bytes(
 def test_a_second_call_draws_the_same_bytes(
     params: Params, results: Path, drawn: Path, tmp_path: Path
 ) -> None:
-    of = partial(
-        data_of, params=params, study_name="tiny", results=results, with_paper_numbers=False
-    )
+    of = partial(data_of, params=params, results=results, with_paper_numbers=False)
     paths = [
         *draw_figure("fig03-bleu-al", of("fig03-bleu-al"), tmp_path),
         *draw_table("tab05-numbers", of("tab05-numbers"), tmp_path),
@@ -92,7 +91,7 @@ def test_a_second_call_draws_the_same_bytes(
 def test_a_face_changes_the_letters_and_no_number(
     params: Params, results: Path, drawn: Path, tmp_path: Path
 ) -> None:
-    data = data_of("fig03-bleu-al", params, "tiny", results, with_paper_numbers=False)
+    data = data_of("fig03-bleu-al", params, results, with_paper_numbers=False)
     draw_figure("fig03-bleu-al", data, tmp_path, "serif")
     sans, serif = ((folder / "fig03-bleu-al.pdf").read_bytes() for folder in (drawn, tmp_path))
     for pdf, letters in ((sans, b"DejaVuSans"), (serif, b"STIXGeneral")):
@@ -109,7 +108,7 @@ def test_files_carry_no_date(drawn: Path) -> None:
 
 def test_an_unknown_name_lists_the_known_ones(params: Params, tmp_path: Path) -> None:
     with pytest.raises(SimtError, match="no figure or table 'fig99'; there are fig01-paradigms, "):
-        data_of("fig99", params, "tiny", tmp_path, with_paper_numbers=False)
+        data_of("fig99", params, tmp_path, with_paper_numbers=False)
 
 
 @pytest.mark.parametrize(
@@ -126,12 +125,7 @@ def test_what_a_study_has_nothing_for_is_refused_with_the_reason(
     params: Params, tmp_path: Path, study: str, name: str, reason: str
 ) -> None:
     with pytest.raises(SimtError, match=f"^{name} is left out of study {study}: {reason}"):
-        data_of(name, params, study, tmp_path, with_paper_numbers=False)
-
-
-def test_an_unknown_study_lists_the_known_ones(params: Params, tmp_path: Path) -> None:
-    with pytest.raises(SimtError, match="no study 'big'; there are toy, tiny"):
-        data_of("tab05-numbers", params, "big", tmp_path, with_paper_numbers=False)
+        data_of(name, replace(params, study=study), tmp_path, with_paper_numbers=False)
 
 
 def test_asking_for_names_loads_no_heavy_library() -> None:
@@ -149,6 +143,7 @@ def test_asking_for_names_loads_no_heavy_library() -> None:
 def test_caption_says_how_many_seeds_the_systems_have(
     params: Params, name: str, seeds: str, tmp_path: Path
 ) -> None:
-    draw_figure(name, data_of(name, params, "multi30k", tmp_path, False), tmp_path)
+    data = data_of(name, replace(params, study="multi30k"), tmp_path, False)
+    draw_figure(name, data, tmp_path)
     caption = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
     assert f"(study multi30k, test set, {seeds})." in caption["text"]

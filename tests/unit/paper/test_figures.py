@@ -215,11 +215,11 @@ def test_offline_models_are_compared_among_systems_and_by_size(data: Make) -> No
 
 
 def test_one_size_of_model_is_not_compared_by_size(params: Params, results: Path) -> None:
-    tiny = params.studies["tiny"]
+    tiny = params.chosen_study
     runs = {"offline": ("bi",), "sm2": ("bi", "bi-ft")}
     small = tiny.model_copy(update={"runs": {"tiny-deen": runs}})
     drawing = params.paper.figures["fig07-offline-models"]
-    given = gather(replace(params, studies={"tiny": small}), "tiny", drawing, results, False)
+    given = gather(replace(params, studies={"tiny": small}), drawing, results, False)
     (among,) = panels_of("fig07-offline-models", given)
     assert [curve.name for curve in among.curves] == ["SM²-Bi", "SM²-FT"]
 

@@ -13,7 +13,7 @@ def test_folder_that_someone_else_filled_is_not_replaced(params: Params, tmp_pat
     work = tmp_path / "thesis.tex"
     work.write_text("three years of work")
     with pytest.raises(SimtError, match="was not written by simt publish: give another folder"):
-        publish(params, "tiny", tmp_path)
+        publish(params, tmp_path)
     assert work.exists()
 
 
@@ -41,5 +41,5 @@ def test_study_that_is_not_finished_is_not_published(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SimtError, match=r"to do[\s\S]*snakemake .*study=tiny"):
-        publish(params, "tiny", tmp_path / "published")
+        publish(params, tmp_path / "published")
     assert not (tmp_path / "published").exists()

@@ -5,6 +5,7 @@ import re
 import shutil
 from collections.abc import Callable
 from contextlib import chdir
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -60,18 +61,18 @@ def test_page_has_commit_versions_and_settings_of_the_runs(page: str, params: Pa
     assert "0123456789abcdef0123456789abcdef01234567" in text
     assert "2.13.0" in text
     assert text.count('"confidence_weight": ') == sum(
-        run.method == "sm2" for run in study_runs(params.studies["tiny"])
+        run.method == "sm2" for run in study_runs(params.chosen_study)
     )
 
 
 def test_page_counts_the_trainings_that_were_stopped_and_went_on(page: str, params: Params) -> None:
-    runs = len(study_runs(params.studies["tiny"]))
+    runs = len(study_runs(params.chosen_study))
     assert f"<dd>{runs}, of which 1 was stopped and went on</dd>" in page
 
 
 def test_page_has_planned_and_actual_cost_of_every_run(page: str, params: Params) -> None:
     cost = page.split('<section id="cost">')[1].split("</section>")[0]
-    for run in study_runs(params.studies["tiny"]):
+    for run in study_runs(params.chosen_study):
         assert f"<td>{run}</td>" in cost
     assert "1.5 s</td>" in cost
 
@@ -134,7 +135,7 @@ def test_page_is_the_same_for_the_same_results(
     page: str, reported: Path, params: Params
 ) -> None:  # fmt: skip
     with chdir(reported):
-        assert render_page(params, "tiny") == page
+        assert render_page(params) == page
 
 
 def test_page_is_small(page: str) -> None:
@@ -180,7 +181,7 @@ def test_without_gold_alignments_or_simultaneous_systems_there_is_no_policy_view
     params: Params, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, study: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert viewer_data(Files(study), params) is None
+    assert viewer_data(Files(study), replace(params, study=study)) is None
 
 
 @pytest.mark.parametrize(
@@ -204,7 +205,7 @@ def test_missing_file_is_named_with_the_command_that_makes_it(
     shutil.copytree(reported, tmp_path / "copy")
     (tmp_path / "copy" / "results" / file).unlink()
     with chdir(tmp_path / "copy"), pytest.raises(SimtError) as caught:
-        render_page(params, "tiny")
+        render_page(params)
     assert str(Path("results") / file).removesuffix("/scores.json") in str(caught.value)
     assert str(caught.value).endswith(f": snakemake --config study=tiny -- {remedy}")
 
@@ -216,7 +217,7 @@ def test_states_of_other_sentences_are_refused(
     states = tmp_path / "copy/results/points/tiny-deen/sm2/bi/seed1/aligned/states.jsonl"
     states.write_text(json.dumps({"index": 7, "confidence": [[1]]}) + "\n", encoding="utf-8")
     with chdir(tmp_path / "copy"), pytest.raises(SimtError, match="has other sentences than"):
-        render_page(params, "tiny")
+        render_page(params)
 
 
 def test_an_undecided_claim_says_what_would_decide_it(reported: Path) -> None:
@@ -231,7 +232,7 @@ def test_claims_of_an_older_version_are_refused(
     shutil.copytree(reported, tmp_path / "copy")
     edit(tmp_path / "copy/results/paper/tiny/claims.json", lambda report: report.pop("intervals"))
     with chdir(tmp_path / "copy"), pytest.raises(SimtError, match="is from an older version"):
-        render_page(params, "tiny")
+        render_page(params)
 
 
 def test_cells_of_a_table_are_in_its_caption(drawn: Path, reported: Path) -> None:

@@ -54,7 +54,7 @@ def test_frame_is_tidy(results: Path) -> None:
 
 
 def test_rows_of_all_points_of_a_study_load(params: Params, results: Path) -> None:
-    points = study_points(params, params.studies["tiny"])
+    points = study_points(params, params.chosen_study)
     rows = load_rows(results, points)
     assert rows.reasons == {}
     assert set(rows.frame.split) == {"test", "valid", "aligned", "run"}

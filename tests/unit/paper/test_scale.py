@@ -1,6 +1,7 @@
 """The figure of scale: every mark is a run of the right pair, at the place that the pair has."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +51,7 @@ def test_latencies_that_no_system_is_measured_at_have_no_panel(
 ) -> None:
     write_results(tmp_path, params, "scale-toy")
     entry = params.paper.figures["scale-bleu"]
-    panels = scale(gather(params, "scale-toy", entry, tmp_path, False)).panels
+    panels = scale(gather(replace(params, study="scale-toy"), entry, tmp_path, False)).panels
     assert [panel.title for panel in panels] == ["offline, by updates", "whole source, by updates"]
     assert sorted(places_of(panels[0], "OMT-Bi").values()) == [300, 600, 1200, 2400]
 

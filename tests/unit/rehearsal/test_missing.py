@@ -1,5 +1,6 @@
 """What a study lacks is told with its remedy; what is there in some form is not missing."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from simt.params import load_params
 from simt.rehearsal.missing import Missing, missing_items, to_stand_in
 
-PARAMS = load_params(Path(__file__).parents[3] / "params.yaml")
+PARAMS = load_params(Path(__file__).parents[3] / "params.yaml", "paper")
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +19,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def named(study: str, corpora: Path | None = None) -> list[str]:
-    return [one.what for one in missing_items(PARAMS, study, corpora, None)]
+    return [one.what for one in missing_items(replace(PARAMS, study=study), corpora, None)]
 
 
 def touch(path: Path) -> None:
@@ -39,7 +40,7 @@ def test_everything_of_the_paper_is_missing_at_first() -> None:
 
 
 def test_remedies_say_where_to_get_it() -> None:
-    found = {one.what: one.remedy for one in missing_items(PARAMS, "paper", None, None)}
+    found = {one.what: one.remedy for one in missing_items(PARAMS, None, None)}
     assert "Linguistic Data Consortium" in found["nist-zhen, ldc"]
     assert "--until fetch" in found["wmt15-deen, downloads"]
     assert "huggingface-cli login" in found["Unbabel/wmt22-cometkiwi-da"]
@@ -68,7 +69,7 @@ def test_what_the_study_has_fetched_is_there(tmp_path: Path) -> None:
     raw = tmp_path / "results/corpora/tatoeba-deen/raw"
     touch(raw / "tatoeba/deu.txt")
     touch(raw / ".fetched/tatoeba.json")
-    (downloads, _) = missing_items(PARAMS, "tatoeba", None, None)
+    (downloads, _) = missing_items(replace(PARAMS, study="tatoeba"), None, None)
     assert downloads.entries == ("challenge",)
 
 

@@ -67,22 +67,22 @@ def by_name(jobs: list[Job]) -> dict[tuple[str, str], Job]:
 
 
 def test_rules_of_all_steps_are_those_of_the_workflow(params: Params) -> None:
-    assert {job.rule for job in gather(params, "tiny")} == set(RULES)
+    assert {job.rule for job in gather(params)} == set(RULES)
 
 
 def test_step_is_failed_if_all_that_it_reads_is_there_and_otherwise_was_not_started(
     params: Params,
 ) -> None:
-    steps = Steps(params, "tiny")
+    steps = Steps(params)
     make(steps.corpus("tiny-deen", "fetch"))
-    jobs = by_name(gather(params, "tiny"))
+    jobs = by_name(gather(params))
     assert jobs["fetch", "tiny-deen"].state == "done"
     assert jobs["prepare", "tiny-deen"].state == "failed"
     assert jobs["bpe", "tiny-deen"].state == "not started"
 
 
 def test_training_is_measured_by_the_updates_after_the_first_and_a_device(params: Params) -> None:
-    steps = Steps(params, "tiny")
+    steps = Steps(params)
     for name in ("fetch", "prepare", "bpe"):
         make(steps.corpus("tiny-deen", name))  # type: ignore[arg-type]
     (step,) = [step for step in steps.runs() if step.name == RUN]
@@ -91,7 +91,7 @@ def test_training_is_measured_by_the_updates_after_the_first_and_a_device(params
     (step.folder / MODEL_FILE).unlink()  # as in a rehearsal
     small = load_params(FILE, "tiny")
     object.__setattr__(small, "is_rehearsal", True)
-    (found,) = [one for one in measurements(gather(small, "tiny")) if one["rule"] == "train"]
+    (found,) = [one for one in measurements(gather(small)) if one["rule"] == "train"]
     assert found["name"] == RUN
     assert found["tokens_per_s"] == 1050.0  # the median of the last three by four devices
     assert found["device"] == "cuda"
@@ -101,12 +101,12 @@ def test_training_is_measured_by_the_updates_after_the_first_and_a_device(params
 
 
 def test_failures_of_one_kind_are_told_once_with_their_message(params: Params) -> None:
-    steps = Steps(params, "tiny")
+    steps = Steps(params)
     for name in ("fetch", "prepare", "bpe"):
         make(steps.corpus("tiny-deen", name))  # type: ignore[arg-type]
     for step in steps.runs():
         log(step, f"Traceback\nsimt: {step.name}: cannot write: No space left on device\n")
-    found = failures(gather(params, "tiny"), SNAKEMAKE)
+    found = failures(gather(params), SNAKEMAKE)
     (training,) = [one for one in found if one.rule == "train"]
     starting = [step for step in steps.runs() if len(step.reads) == 1]  # from no other run
     assert len(training.names) == len(starting)
@@ -131,7 +131,7 @@ def test_job_that_slurm_has_not_taken_is_told_in_its_words(params: Params) -> No
     SNAKEMAKE.write_text(
         f"Building DAG\n{REFUSED}Error in rule train:\n    message: other\n    log: x"
     )
-    (failure,) = failures(gather(params, "tiny"), SNAKEMAKE)
+    (failure,) = failures(gather(params), SNAKEMAKE)
     assert failure.rule == "fetch"
     assert failure.message.endswith(
         "Batch job submission failed: Invalid partition name specified'."
@@ -143,7 +143,7 @@ def test_job_of_which_nobody_says_anything_is_told_so(params: Params) -> None:
     SNAKEMAKE.write_text(
         "Error in rule fetch:\n    message: None\n    log: logs/fetch/tiny-deen.log\n"
     )
-    (failure,) = failures(gather(params, "tiny"), SNAKEMAKE)
+    (failure,) = failures(gather(params), SNAKEMAKE)
     assert failure.message == "it has not begun, or ended without a word"
 
 
@@ -162,7 +162,7 @@ def test_job_is_near_its_limit_from_four_fifths_on(
 def test_disk_is_that_of_the_weights_and_of_all_that_is_kept_of_one_training(
     params: Params,
 ) -> None:
-    need = disk_need(load_params(FILE, "paper"), "paper")
+    need = disk_need(load_params(FILE, "paper"))
     # docs/methods.md, "Model sizes": 209 million weights of four bytes in the big model; a training
     # keeps two checkpoints with Adam's two moments, and five snapshots; one more of each while it
     # is being written.

@@ -24,7 +24,7 @@ TRAINED = Training(
 )  # fmt: skip
 JOB = Job("train", str(RUN), Path("log"), "done", USAGE, 836_000_000, TRAINING[1024], TRAINED)
 REHEARSAL = Rehearsal(
-    params=PARAMS, study="paper", profile="slurm", jobs=[JOB], failures=[], missing=[],
+    params=PARAMS, profile="slurm", jobs=[JOB], failures=[], missing=[],
     need=DiskNeed(1, 1, 1, ()), free=10**12, peak_bytes=10**9, seconds=60, device_hours=12.5,
 )  # fmt: skip
 

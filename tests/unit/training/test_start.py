@@ -42,7 +42,7 @@ def write_params(**handed: Any) -> Params:
 
 
 def train(params: Params, run: Run, *more: str) -> int:
-    start = shlex.split(Steps(params, "small").start_option(run))
+    start = shlex.split(Steps(params).start_option(run))
     return main([*train_command(params, run), *start, *more])
 
 
@@ -81,16 +81,16 @@ def test_training_from_a_folder_is_that_from_its_run_bit_by_bit(project: Params)
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
     start = weights_of(OFFLINE)
     assert not all(torch.equal(ours[name], start[name]) for name in start)  # it was trained
-    step = Steps(project, "small").run(HANDED)
+    step = Steps(project).run(HANDED)
     assert Inspection().status(step).state == "done"
 
 
 def test_graph_declares_the_files_of_the_folder(project: Params) -> None:
-    step = Steps(project, "small").run(HANDED)
+    step = Steps(project).run(HANDED)
     names = {path.name for path in FOLDER.iterdir()} - {"README.md"}
     assert {f"{FOLDER}/{name}" for name in names} <= set(step.inputs)
     assert f"{BPE}/codes" in step.inputs  # compared with those of the folder
-    assert f"{BPE}/codes" not in Steps(project, "small").run(TUNED).inputs
+    assert f"{BPE}/codes" not in Steps(project).run(TUNED).inputs
     digest = hashlib.sha256((FOLDER / "model.safetensors").read_bytes()).hexdigest()
     assert step.settings.model_dump()["start_from"] == f"sha256:{digest}"
 
@@ -100,7 +100,7 @@ def test_another_folder_of_the_same_name_is_noticed(project: Params) -> None:
     assert main(["export", "offline/bi-other", "--to", "other"]) == 0
     shutil.rmtree(FOLDER)
     Path("other").rename(FOLDER)
-    status = Inspection().status(Steps(project, "small").run(HANDED))
+    status = Inspection().status(Steps(project).run(HANDED))
     assert status.state == "stale"
     assert status.why.startswith("start_from ")
 

@@ -30,29 +30,28 @@ from simt.runs import RESULTS, why_left_out
 _HERE = Path(__file__).parent
 
 
-def write_report(params: Params, study_name: str, to: Path) -> None:
+def write_report(params: Params, to: Path) -> None:
     """Write the page of a study whose figures, tables and claims are done."""
-    page = render_page(params, study_name)
+    page = render_page(params)
     with atomic_file(to) as stream:
         stream.write(page)
 
 
-def render_page(params: Params, study_name: str) -> str:
+def render_page(params: Params) -> str:
     """The page as HTML, the same for the same results."""
-    files = Files(study_name)
+    files = Files(params.study)
     figures, tables = shown_figures(files, params), shown_tables(files, params)
     result = next((one for one in figures if one.name == MAIN_FIGURE), None)
-    study = params.studies[study_name]
+    study = params.chosen_study
     runs = read_runs(files, study)
     return (
         _templates()
         .get_template("page.html")
         .render(
-            study_name=study_name,
             study=study,
             params=params,
             result=result,
-            main_results=main_results(params, study_name, RESULTS),
+            main_results=main_results(params, RESULTS),
             figures=[figure for figure in figures if figure != result],
             tables=tables,
             colours=Markup(theme_colours(figure.picture for figure in figures)),
@@ -62,7 +61,7 @@ def render_page(params: Params, study_name: str) -> str:
             resumed=sum(one.was_resumed for one in runs),
             made_by=provenance(runs),
             panels=training_panels(runs),
-            cost=study_cost(params, study_name),
+            cost=study_cost(params),
             viewer=viewer_data(files, params),
             why_no_viewer=why_left_out(params, study, params.paper.policy_viewer),
         )

@@ -52,14 +52,14 @@ class ShownTable(Drawn):
 
 def shown_figures(files: Files, params: Params) -> list[ShownFigure]:
     """Every figure that the study has, in the order of the paper."""
-    study = params.studies[files.study]
-    return [_figure(files, name) for name in study_drawings(params, study, "figures")]
+    drawings = study_drawings(params, params.chosen_study, "figures")
+    return [_figure(files, name) for name in drawings]
 
 
 def shown_tables(files: Files, params: Params) -> list[ShownTable]:
     """Every table that the study has, in the order of the paper."""
-    study = params.studies[files.study]
-    return [_table(files, name) for name in study_drawings(params, study, "tables")]
+    drawings = study_drawings(params, params.chosen_study, "tables")
+    return [_table(files, name) for name in drawings]
 
 
 def all_signatures(drawings: Iterable[Drawn]) -> Signatures:

@@ -26,9 +26,7 @@ _SHOWN_SCORES = ("al_token", "al_word", "sa_word")
 
 def viewer_data(files: Files, params: Params) -> Plain | None:
     """What the script of the policy viewer needs; None where the study has nothing for it."""
-    data = gather(
-        params, files.study, params.paper.policy_viewer, RESULTS, with_paper_numbers=False
-    )
+    data = gather(params, params.paper.policy_viewer, RESULTS, with_paper_numbers=False)
     if why_left_out(params, data.study, data.drawing):
         return None
     pair = data.pairs[0]
