@@ -39,7 +39,7 @@ from simt.products import (
     prepared,
     scored,
 )
-from simt.runs import RESULTS, Kind
+from simt.runs import Kind
 from simt.settings import EstimatorSettings, PointSettings, ScoringSettings, SentenceChoice
 from simt.steps import Steps
 from simt.user_files import corpora_folder
@@ -182,7 +182,7 @@ def draw_one(settings_json: str, name: str, to: Path, with_paper: bool, face: "F
         raise SimtError(f"--settings has no entry for {name} under paper")
     kind: Kind = "figures" if name in FIGURES else "tables"
     with Steps(params).drawing(kind, name).made_in(to):
-        data = data_of(name, params, RESULTS, with_paper)
+        data = data_of(name, params, with_paper)
         is_figure = kind == "figures"
         first, *_ = draw_figure(name, data, to, face) if is_figure else draw_table(name, data, to)
     return str(first)
@@ -194,7 +194,7 @@ def write_curves(settings_json: str, to: Path) -> str:
 
     params = _study(settings_json)
     with Steps(params).curves().made_in(to):
-        curves.write_curves(params, RESULTS, to)
+        curves.write_curves(params, to)
     return curves_written(to / "curves.csv")
 
 
@@ -205,7 +205,7 @@ def write_claims(settings_json: str, to: Path) -> str:
 
     params = _study(settings_json)
     with Steps(params).claims().made_in(to):
-        report = judge_claims(params, RESULTS)
+        report = judge_claims(params)
         write_claims(report, to)
     return headline(report)
 

@@ -8,7 +8,7 @@ from simt.atomic import atomic_file
 from simt.params import Knob, Params
 from simt.problems import parse_json, read_text
 from simt.products import RUN_FILE, SCORES_FILE
-from simt.runs import RESULTS, Run
+from simt.runs import Point, Run
 from simt.system_folder import CARD_FILE, CURVE_FILE
 
 _AGAIN = "make it again"
@@ -27,7 +27,7 @@ def write_card(params: Params, run: Run, knob: Knob, to: Path) -> None:
 
     ``knob`` is what it translates at if nobody says otherwise.
     """
-    scores = _values(RESULTS / "points" / str(run) / "test" / SCORES_FILE)
+    scores = _values(Point(run, "test").folder / SCORES_FILE)
     curve = _curve(scores)
     with atomic_file(to / CARD_FILE) as stream:
         stream.write(model_card(params, run, knob, scores, has_curve=len(curve) > 1))

@@ -14,7 +14,16 @@ from typing import Any
 
 from simt.instances import WordsOf, write_instances
 from simt.params import Knob, Params
-from simt.runs import Point, Run, decoded_points, run_settings, study_runs, viewed_points
+from simt.runs import (
+    Point,
+    Run,
+    corpus_folder,
+    decoded_points,
+    paper_folder,
+    run_settings,
+    study_runs,
+    viewed_points,
+)
 from tests.samples.instances import instance_from
 from tests.samples.markers import mark
 
@@ -68,30 +77,31 @@ CLAIMS = (
 )  # fmt: skip
 
 
-def write_report_sources(results: Path, params: Params) -> None:
+def write_report_sources(params: Params) -> None:
     """Records of runs, the aligned split, its instances and states, and claims."""
     study, chosen = params.study, params.chosen_study
     for run in study_runs(chosen):
-        _write_run(results / "runs" / str(run), params, run)
+        _write_run(params, run)
     for pair in chosen.runs:
-        text = results / "corpora" / pair / "text"
+        text = corpus_folder(pair, "prepare")
         for name, lines in (("source", SOURCES), ("target", TARGETS), ("talp", LINKS)):
             _write(text / f"aligned.{name}", "\n".join(lines) + "\n")
     for point in decoded_points(params, chosen, params.paper.policy_viewer):
-        _write_instances(results / "points" / str(point), params, point)
+        _write_instances(params, point)
     for point in viewed_points(params, chosen):
         grids = (GRID, [[500] * 3] * 3)
         lines = [json.dumps({"index": n, "confidence": one}) for n, one in enumerate(grids)]
-        _write(results / "points" / str(point) / "states.jsonl", "\n".join(lines) + "\n")
+        _write(point.folder / "states.jsonl", "\n".join(lines) + "\n")
     claims = {
         "study": study, "fidelity": "default", "seeds": 1, "intervals": "[ , ] is the interval …",
         "claims": CLAIMS,
     }  # fmt: skip
-    _write(results / "paper" / study / "claims.json", json.dumps(claims))
-    _write(results / "paper" / study / "claims.md", "The same for readers.")
+    _write(paper_folder(study) / "claims.json", json.dumps(claims))
+    _write(paper_folder(study) / "claims.md", "The same for readers.")
 
 
-def _write_run(folder: Path, params: Params, run: Run) -> None:
+def _write_run(params: Params, run: Run) -> None:
+    folder = run.folder
     record: Mapping[str, Any] = {
         "commit": "0123456789abcdef0123456789abcdef01234567", "revision": 1,
         "versions": {"simt": "0.1.0", "torch": "2.13.0"}, "python": "3.11.9", "device": "cpu",
@@ -108,8 +118,8 @@ def _write_run(folder: Path, params: Params, run: Run) -> None:
     )
 
 
-def _write_instances(folder: Path, params: Params, point: Point) -> None:
-    run = point.run
+def _write_instances(params: Params, point: Point) -> None:
+    run, folder = point.run, point.folder
     folder.mkdir(parents=True, exist_ok=True)
     knobs = params.knobs(run.pair, run.method, run.variant)
     write_instances(

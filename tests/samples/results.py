@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simt.params import Knob, Params
-from simt.runs import Point, Run, study_points, study_runs, why_left_out
+from simt.runs import Point, Run, corpus_folder, study_points, study_runs, why_left_out
 from simt.scoring.scores import Score
 
 COMET = "comet:simt/toy-estimator"
@@ -23,32 +23,32 @@ _CEILINGS = {"offline": 31.5, "waitk": 30, "multipath": 29, "hmt": 30.5, "itst":
 
 
 def write_results(
-    results: Path,
     params: Params,
     study: str,
     leave_out: Callable[[Point], bool] = lambda point: False,
     comet: str | None = COMET,
 ) -> None:
-    """Scores of every point of a study but those ``leave_out``, runs and oracles."""
+    """Scores of every point of a study but those ``leave_out``, runs and oracles, written here."""
     chosen = params.studies[study]
     for run in study_runs(chosen):
         facts = {"parameters": 1_000 * _spread(run), "updates": 8, "training_seconds": 1.5,
                  "validation": {"loss": 3 + _spread(run) / 100}}  # fmt: skip
-        _write(results / "runs" / str(run) / "run.json", facts)
+        _write(run.folder / "run.json", facts)
     for point in study_points(params, chosen):
         if not leave_out(point):
-            _write_point(results / "points" / str(point), params, point, comet)
+            _write_point(params, point, comet)
     for pair in {run.pair for run in study_runs(chosen)}:
         curve = [
             {"offset": offset, "al_word": 4.0 + offset, "sa_word": min(1.0, 1.0 + offset / 8)}
             for offset in range(-4, 5)
         ]
-        text = results / "corpora" / pair / "text"
+        text = corpus_folder(pair, "prepare")
         _write(text / "oracle.json", {"aligned": curve})
         _write(text / "stats.json", {"train": {"kept": _sentences(params, pair)}})
 
 
-def _write_point(folder: Path, params: Params, point: Point, comet: str | None) -> None:
+def _write_point(params: Params, point: Point, comet: str | None) -> None:
+    folder = point.folder
     if point.split == "valid":
         names = ("confidence_pearson", "confidence_spearman", "confidence_kendall")
         values = [

@@ -6,7 +6,7 @@ from pathlib import Path
 from simt.instances import EOS_TOKEN, Instance, write_instances
 from simt.params import Knob, Params
 from simt.products import INSTANCES_FILE
-from simt.runs import Point
+from simt.runs import Point, corpus_folder
 from simt.scoring.points import score_point
 from tests.samples.instances import instance_from
 
@@ -30,12 +30,10 @@ def decoded(index: int, knob: Knob, prediction: str, delay: int) -> Instance:
     )  # fmt: skip
 
 
-def write_point(
-    results: Path, params: Params, run: str, instances: Iterable[Instance], seed: int = 1
-) -> Path:
+def write_point(params: Params, run: str, instances: Iterable[Instance], seed: int = 1) -> Path:
     """Decode and score a run of the tiny study on its test set."""
-    folder = results / "points" / str(Point.parse(f"tiny-deen/{run}/seed{seed}/test"))
+    folder = Point.parse(f"tiny-deen/{run}/seed{seed}/test").folder
     write_instances(folder / INSTANCES_FILE, list(instances))
     settings = params.scoring.model_copy(update={"comet": ()})
-    score_point(settings, "test", results / "corpora" / "tiny-deen", folder, None, 1)
+    score_point(settings, "test", corpus_folder("tiny-deen"), folder, None, 1)
     return folder

@@ -120,10 +120,9 @@ def runs(options: argparse.Namespace) -> None:
     import time
 
     from simt.paper.inventory import describe_runs
-    from simt.runs import RESULTS
 
     params = study_params(options)
-    print(describe_runs(params, options.pattern, RESULTS, time.time()))
+    print(describe_runs(params, options.pattern, time.time()))
 
 
 @COMMANDS.command(
@@ -151,12 +150,11 @@ def runs(options: argparse.Namespace) -> None:
 def compare(options: argparse.Namespace) -> None:
     from simt.cli.stale import warn_of_other_settings
     from simt.paper.contrast import describe_difference
-    from simt.runs import RESULTS
 
     params = study_params(options)
     warn_of_other_settings(params)
     names = (options.one, options.other)
-    print(describe_difference(params, names, options.at, RESULTS))
+    print(describe_difference(params, names, options.at))
 
 
 @COMMANDS.command(
@@ -167,11 +165,10 @@ def claims(options: argparse.Namespace) -> None:
     from simt.cli.stale import warn_of_other_settings
     from simt.paper.claims import judge_claims
     from simt.paper.claims_report import as_text
-    from simt.runs import RESULTS
 
     params = study_params(options)
     warn_of_other_settings(params)
-    print(as_text(judge_claims(params, RESULTS)), end="")
+    print(as_text(judge_claims(params)), end="")
 
 
 @COMMANDS.command(

@@ -64,15 +64,14 @@ _METADATA: dict[str, dict[str, None]] = {
 }
 
 
-def data_of(name: str, params: Params, results: Path, with_paper_numbers: bool) -> FigureData:
+def data_of(name: str, params: Params, with_paper_numbers: bool) -> FigureData:
     """What a figure or table is drawn from.
 
-    ``results`` is the folder above points/, runs/ and corpora/. ``with_paper_numbers`` lays the
-    paper's own numbers under ours where pair and system match.
+    ``with_paper_numbers`` lays the paper's own numbers under ours where pair and system match.
     """
     drawings = {**params.paper.figures, **params.paper.tables}
     _registered(name, {**FIGURES, **TABLES})
-    data = gather(params, drawings[name], results, with_paper_numbers)
+    data = gather(params, drawings[name], with_paper_numbers)
     reason = why_left_out(params, data.study, data.drawing)
     if reason:
         raise SimtError(f"{name} is left out of study {params.study}: {reason}")

@@ -57,9 +57,9 @@ def load_claims() -> tuple[Claim, ...]:
     return tuple(Claim.of(entry) for entry in entries)
 
 
-def judge_claims(params: Params, results: Path) -> ClaimsReport:
-    """The verdict on every claim, from the points below the folder ``results``."""
-    evidence = Evidence(params, results)
+def judge_claims(params: Params) -> ClaimsReport:
+    """The verdict on every claim, from the points of the study."""
+    evidence = Evidence(params)
     verdicts = tuple(judge(claim, evidence) for claim in load_claims())
     seeds, runs = len(evidence.study.seeds), study_runs(evidence.study)
     fewest = min(len(evidence.study.seeds_of(one.method, one.variant)) for one in runs)

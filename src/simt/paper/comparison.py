@@ -33,7 +33,7 @@ def beside_paper(data: FigureData, tables: Mapping[str, Callable[[FigureData], T
     groups: dict[str, list[tuple[TableRow, ...]]] = {}
     for name in data.drawing.also:
         drawing = data.params.paper.tables[name]
-        own = gather(data.params, drawing, data.results, True)
+        own = gather(data.params, drawing, True)
         table = tables[name](own)
         for block in table.blocks:
             lines = tuple(_compared(name, table, block))

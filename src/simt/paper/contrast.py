@@ -4,7 +4,6 @@ By the machinery of claims: the same sentences, the same paired bootstrap, the s
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from textwrap import fill
 from typing import NamedTuple
 
@@ -62,14 +61,12 @@ class Placed(NamedTuple):
         return f"{name} has AL {self.low:.2f} to {self.high:.2f}"
 
 
-def describe_difference(
-    params: Params, names: tuple[str, str], at: Sequence[float], results: Path
-) -> str:
+def describe_difference(params: Params, names: tuple[str, str], at: Sequence[float]) -> str:
     """How much better one system is than another at equal latency, on each pair that has both.
 
     ``at`` are the ALs to compare at; without any, all whole ones that both reach.
     """
-    evidence = Evidence(params, results)
+    evidence = Evidence(params)
     one, other = (_named(name, params) for name in names)
     if one.system == other.system:
         raise SimtError(f"{names[0]} and {names[1]} are the same system: name two")

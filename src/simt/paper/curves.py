@@ -34,9 +34,9 @@ class CurvePoint(NamedTuple):
     laal: float | None = None  # AL that an early end does not lower
 
 
-def write_curves(params: Params, results: Path, to: Path) -> None:
+def write_curves(params: Params, to: Path) -> None:
     """Write curves.csv and bleu.json into ``to``."""
-    points = list(study_curves(params, results))
+    points = list(study_curves(params))
     with atomic_file(to / "curves.csv") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(CurvePoint._fields)
@@ -44,10 +44,10 @@ def write_curves(params: Params, results: Path, to: Path) -> None:
     write_json(to / "bleu.json", main_bleu(params, points))
 
 
-def study_curves(params: Params, results: Path) -> Iterator[CurvePoint]:
+def study_curves(params: Params) -> Iterator[CurvePoint]:
     """Every point of the test set, those of a run next to each other and by latency."""
     points = [one for one in study_points(params, params.chosen_study) if one.split == "test"]
-    rows = load_rows(results, points)
+    rows = load_rows(points)
     for point in points:
         found = []
         for knob in point_settings(params, point).knobs:

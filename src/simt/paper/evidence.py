@@ -7,7 +7,6 @@ always is. ``*`` stands for anything: ``sm2/bi-w*`` are those that the study run
 
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -85,7 +84,6 @@ class Evidence:
     """Reads points when they are asked for, each once."""
 
     params: Params
-    results: Path
     _files: dict[Point, SentenceStatistics] = field(default_factory=dict)
     _knobs: dict[tuple[Run, ScoreName, Group], Knobs] = field(default_factory=dict)
     _comets: dict[str, str] = field(default_factory=dict)  # by pair
@@ -161,7 +159,7 @@ class Evidence:
         if key not in self._knobs:
             is_confidence = SPLITS[score] == "valid"
             self._knobs[key] = (
-                _of_confidence(self._folder(Point(run, "valid")), run, score)
+                _of_confidence(run, score)
                 if is_confidence
                 else self._of_sentences(run, score, group)
             )
@@ -184,7 +182,7 @@ class Evidence:
         """COMET by one model for all systems of a pair: by the paper's where it was run."""
         if pair not in self._comets:
             points = (Point(run, "test") for run in study_runs(self.study) if run.pair == pair)
-            scored = (one for one in points if (self._folder(one) / SENTENCES_FILE).exists())
+            scored = (one for one in points if (one.folder / SENTENCES_FILE).exists())
             names = {name for one in scored for name in self._sentences(one).score_names()}
             self._comets[pair] = chosen_comet(names) or COMET_OF_THE_PAPER
         return self._comets[pair]
@@ -194,7 +192,7 @@ class Evidence:
         if point not in self._files:
             if point.split == "aligned" and self.params.splits(point.run.pair).aligned is None:
                 raise NotMeasuredError(f"{point.run.pair} has no gold alignments")
-            path = self._folder(point) / SENTENCES_FILE
+            path = point.folder / SENTENCES_FILE
             if not path.exists():
                 raise NotMeasuredError(f"{point.run} was not scored on {point.split}")
             self._files[point] = read_sentences(path)
@@ -208,7 +206,7 @@ class Evidence:
             if (other.run.pair, other.split) == (point.run.pair, point.split)
         )
         first = self._files[next(alike)]
-        folder = self._folder(point)
+        folder = point.folder
         if (own.sentences, own.references) != (first.sentences, first.references):
             raise SimtError(
                 f"{folder} is of other sentences or references than the other systems, or BLEU cut "
@@ -220,9 +218,6 @@ class Evidence:
                 f"{folder} has {own.main_latency} as its latency, other systems "
                 f"{first.main_latency}: systems can be compared only at the same; score it again"
             )
-
-    def _folder(self, point: Point) -> Path:
-        return self.results / "points" / str(point)
 
 
 def level(statistics: KnobStatistics) -> Curve:
@@ -237,9 +232,9 @@ def level(statistics: KnobStatistics) -> Curve:
 # --- what is read ---------------------------------------------------------------------------------
 
 
-def _of_confidence(folder: Path, run: Run, score: ScoreName) -> Knobs:
+def _of_confidence(run: Run, score: ScoreName) -> Knobs:
     """What a correlation of confidence and correctness is computed from."""
-    sums = read_json(folder / SUMS_FILE)
+    sums = read_json(Point(run, "valid").folder / SUMS_FILE)
     if sums is None or score not in sums:
         raise NotMeasuredError(f"{run} has no {SCORE_LABELS[score]} of confidence and correctness")
     rows = np.array(sums[score], np.float64)

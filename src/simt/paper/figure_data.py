@@ -3,19 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from simt.paper.rows import (
     ALL,
     Gap,
     Number,
-    OraclePoint,
     Place,
     Rows,
-    load_oracle,
     load_rows,
-    load_training_sentences,
 )
 from simt.params import Drawing, Knob, Params, Study
 from simt.runs import Run, drawing_points
@@ -57,7 +53,6 @@ class FigureData:
 
     params: Params
     drawing: Drawing
-    results: Path
     rows: Rows
     with_paper_numbers: bool
 
@@ -142,19 +137,11 @@ class FigureData:
         assert knob_range is not None, f"{place.run} has the knob value {place.knob}"
         return KnobName(knob_range.symbol, f"{numbers[0]:g}")
 
-    def training_sentences(self, pair: str) -> int:
-        """How many sentence pairs the training text of a pair has."""
-        return load_training_sentences(self.results, pair)
 
-    def oracle(self, pair: str) -> list[OraclePoint]:
-        """The curve of the policy that knows the alignments; empty for most pairs."""
-        return load_oracle(self.results, pair)
-
-
-def gather(params: Params, drawing: Drawing, results: Path, with_paper_numbers: bool) -> FigureData:
-    """The data of one figure or table, read from ``results``."""
-    rows = load_rows(results, drawing_points(params.chosen_study, drawing))
-    return FigureData(params, drawing, results, rows, with_paper_numbers)
+def gather(params: Params, drawing: Drawing, with_paper_numbers: bool) -> FigureData:
+    """The data of one figure or table."""
+    rows = load_rows(drawing_points(params.chosen_study, drawing))
+    return FigureData(params, drawing, rows, with_paper_numbers)
 
 
 def merge_seeds(missing: Iterable[Missing], seeds: Sequence[int]) -> tuple[Missing, ...]:

@@ -21,7 +21,7 @@ from simt.paper.panels import (
     shown,
 )
 from simt.paper.reference import ANALYSIS_PAIR, paper_number, paper_points
-from simt.paper.rows import Number, estimate_name
+from simt.paper.rows import Number, estimate_name, load_oracle
 from simt.paper.schematics import search_space
 from simt.paper.style import ORACLE, PAPER, style_of, weight_style
 from simt.params import Knob, Variant
@@ -283,7 +283,7 @@ def alignments(data: FigureData) -> FigureSpec:
     """
     panels = []
     for pair in data.pairs:
-        oracle = _oracle_traces(data, pair)
+        oracle = _oracle_traces(pair)
         main = _alignment_panel(data, pair, data.rows.main_latency)
         if not oracle:
             panels.append(main)
@@ -326,12 +326,12 @@ def _hidden_curves(curves: Sequence[Curve]) -> tuple[str, ...]:
     )
 
 
-def _oracle_traces(data: FigureData, pair: str) -> tuple[ReferenceLine, ...]:
+def _oracle_traces(pair: str) -> tuple[ReferenceLine, ...]:
     """The oracle, which is one point: who reads less than it satisfies fewer alignments.
 
     Shifted by some words, its path is no bound: real systems are better than that.
     """
-    satisfied = [point for point in data.oracle(pair) if point.sa_word == 1]
+    satisfied = [point for point in load_oracle(pair) if point.sa_word == 1]
     if not satisfied:
         return ()
     own = min(satisfied)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import groupby
-from pathlib import Path
 from typing import NamedTuple
 
 from simt.check import Inspection
@@ -42,13 +41,13 @@ class Found(NamedTuple):
         return self.record.run
 
 
-def describe_runs(params: Params, pattern: str | None, results: Path, now: float) -> str:
+def describe_runs(params: Params, pattern: str | None, now: float) -> str:
     """A line for each run of a study that has been begun, in the order of the figures.
 
     ``pattern`` is a part of a run's name, in which * stands for anything.
     """
     wanted = _matching(params, pattern)
-    found = list(_found(params, wanted, results, now))
+    found = list(_found(params, wanted, now))
     finished = sum(one.record.state == "finished" for one in found)
     scored = sum(bool(one.curve) for one in found)
     study = params.study
@@ -82,15 +81,13 @@ def _matching(params: Params, pattern: str | None) -> list[Run]:
     return wanted
 
 
-def _found(params: Params, runs: Sequence[Run], results: Path, now: float) -> Iterator[Found]:
+def _found(params: Params, runs: Sequence[Run], now: float) -> Iterator[Found]:
     look = Inspection()
     steps = Steps(params).runs()
     stale = {step.name for step in steps if look.status(step).state not in ("done", "to do")}
     curves: Mapping[str, list[CurvePoint]] = {
         f"{pair}/{run}/seed{seed}": list(points)
-        for (pair, run, seed), points in groupby(
-            study_curves(params, results), key=lambda point: point[:3]
-        )
+        for (pair, run, seed), points in groupby(study_curves(params), key=lambda point: point[:3])
     }
     for run in runs:
         record = read_record(params, run, now, is_over=False)

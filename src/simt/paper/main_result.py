@@ -1,7 +1,6 @@
 """What Figure 3 says, in one sentence a pair: who has how much BLEU at the same lagging."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -26,10 +25,10 @@ class Reached(NamedTuple):
     score: float
 
 
-def main_results(params: Params, results: Path) -> list[str]:
+def main_results(params: Params) -> list[str]:
     """A sentence for each pair of the main figure."""
     drawing = params.paper.figures[MAIN_FIGURE]
-    data = gather(params, drawing, results, with_paper_numbers=False)
+    data = gather(params, drawing, with_paper_numbers=False)
     return [main_result(panel) for panel in bleu_al(data).panels]
 
 

@@ -19,7 +19,7 @@ from simt.paper.report.runs import FinishedRun, provenance, read_runs
 from simt.paper.report.words import count, hours
 from simt.params import Params
 from simt.products import CAPTION_FORMAT
-from simt.runs import RESULTS, Kind, study_drawings
+from simt.runs import Kind, study_drawings
 from simt.steps import OF_SENTENCES, Steps
 
 PROVENANCE_FILE = "provenance.json"  # also tells that a folder may be replaced
@@ -116,7 +116,7 @@ def _page(
     place = inside.name if inside.is_absolute() else inside.as_posix()  # no paths of this machine
     parts = [
         f"# Study {files.study}",
-        *main_results(params, RESULTS),
+        *main_results(params),
         "Which differences are more than chance is told with the claims.",
         f"![{drawings[_MAIN_PICTURE]}]({_MAIN_PICTURE})" if _MAIN_PICTURE in drawings else "",
         "## Claims of the paper",

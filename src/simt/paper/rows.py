@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from simt.errors import SimtError
 from simt.params import Knob
 from simt.problems import parse_json, read_text
-from simt.runs import Point, Run
+from simt.runs import Point, Run, corpus_folder
 from simt.settings import TOY_ESTIMATOR
 
 if TYPE_CHECKING:
@@ -129,15 +129,15 @@ def estimate_name(comet: str) -> str:
     return names.get(comet, f"COMET ({model})")
 
 
-def load_rows(results: Path, points: Sequence[Point]) -> Rows:
-    """The numbers of the points and of their runs, below a folder ``results``."""
+def load_rows(points: Sequence[Point]) -> Rows:
+    """The numbers of the points and of their runs."""
     from pandas import DataFrame
 
     rows: list[ScoreRow] = []
     reasons: dict[tuple[Run, str, str | None], str] = {}
     latencies: dict[str, Path] = {}
     for point in points:
-        path = results / "points" / str(point) / "scores.json"
+        path = point.folder / "scores.json"
         scores = read_json(path)
         confidence = read_json(path.with_name("confidence.json"))
         if scores is None and confidence is None:
@@ -155,7 +155,7 @@ def load_rows(results: Path, points: Sequence[Point]) -> Rows:
         _check_values(path.with_name("confidence.json"), of_confidence)
         _check_values(path, of_point)
         rows += of_confidence + of_point
-    rows += _run_rows(results, dict.fromkeys(point.run for point in points))
+    rows += _run_rows(dict.fromkeys(point.run for point in points))
     frame = DataFrame(rows, columns=ScoreRow._fields, dtype=object)  # else a knob None becomes nan
     return Rows(frame.astype({"seed": int, "value": float}), reasons, _only(latencies))
 
@@ -223,10 +223,10 @@ def _confidence_rows(point: Point, scores: Mapping[str, Any]) -> Iterator[ScoreR
         yield _row(place, "confidence_states", score["sentences"], "count|of:states")
 
 
-def _run_rows(results: Path, runs: Iterable[Run]) -> Iterator[ScoreRow]:
+def _run_rows(runs: Iterable[Run]) -> Iterator[ScoreRow]:
     """How large each finished run is and how long it took."""
     for run in runs:
-        path = results / "runs" / str(run) / "run.json"
+        path = run.folder / "run.json"
         facts = read_json(path) or {}
         for fact in ("parameters", "trained_parameters", "updates", "training_seconds"):
             if not isinstance(facts.get(fact, 0), int | float):
@@ -253,9 +253,9 @@ class OraclePoint(NamedTuple):
     sa_word: float
 
 
-def load_oracle(results: Path, pair: str) -> list[OraclePoint]:
+def load_oracle(pair: str) -> list[OraclePoint]:
     """The oracle's curve on the aligned sentences of a pair; empty where there is none."""
-    path = results / "corpora" / pair / "text" / "oracle.json"
+    path = corpus_folder(pair, "prepare") / "oracle.json"
     entries = (read_json(path) or {}).get("aligned", [])
     try:
         points = [OraclePoint(float(one["al_word"]), float(one["sa_word"])) for one in entries]
@@ -264,9 +264,9 @@ def load_oracle(results: Path, pair: str) -> list[OraclePoint]:
     return [point for point in points if not any(map(isnan, point))]
 
 
-def load_training_sentences(results: Path, pair: str) -> int:
+def load_training_sentences(pair: str) -> int:
     """How many sentence pairs are left of the training text of a pair."""
-    path = results / "corpora" / pair / "text" / "stats.json"
+    path = corpus_folder(pair, "prepare") / "stats.json"
     try:
         return int((read_json(path) or {})["train"]["kept"])
     except (KeyError, TypeError, ValueError) as error:

@@ -13,7 +13,7 @@ from simt.curve import interpolated
 from simt.paper.figure_data import FigureData, KnobName, Missing, System, is_full, is_simultaneous
 from simt.paper.frames import framed
 from simt.paper.panels import Axis, Curve, FigureSpec, Mark, Panel
-from simt.paper.rows import RUN, Gap, Number, Place
+from simt.paper.rows import RUN, Gap, Number, Place, load_training_sentences
 from simt.paper.style import Style, style_of
 from simt.params import Knob
 from simt.systems import label_of
@@ -81,7 +81,7 @@ def _by_sentences(data: FigureData) -> dict[str, Number]:
     """The training sentences of the pairs that are trained as the analysis pair is."""
     training, own = data.params.pair_training, data.study.pairs.analysis
     return {
-        pair: Number(data.training_sentences(pair), "stats.json")
+        pair: Number(load_training_sentences(pair), "stats.json")
         for pair in data.pairs
         if training(pair) == training(own)
     }

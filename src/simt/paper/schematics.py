@@ -41,7 +41,7 @@ def paradigms(data: FigureData) -> FigureSpec:
 def _paradigms(data: FigureData, pair: str, system: System) -> list[Grid]:
     titles = ("(a) one path, decision after decision", "(b) SM²: every state by itself")
     run = _first_run(data, pair, system)
-    kept = _kept_states(data, run)
+    kept = _kept_states(run)
     if kept is None:
         return [Grid(title, None, {}, notes=_missing(system)) for title in titles]
     sentence, path = _sentence(kept, run), _path_of(kept)
@@ -71,7 +71,7 @@ def framework(data: FigureData) -> FigureSpec:
 def _training_step(data: FigureData, pair: str, system: System) -> TrainingStep:
     title = f"one training step of {label_of(system.key)}"
     run = _first_run(data, pair, system)
-    kept = _kept_states(data, run)
+    kept = _kept_states(run)
     if kept is None:
         return TrainingStep(title, None, 0, (), (), (), _missing(system))
     sentence = _sentence(kept, run)
@@ -86,8 +86,8 @@ def _first_run(data: FigureData, pair: str, system: System) -> Run:
     return Run(pair, system.method, system.variants[0], data.study.seeds[0])
 
 
-def _kept_states(data: FigureData, run: Run) -> dict[str, Any] | None:
-    return read_json(data.results / "points" / str(Point(run, "valid")) / GRID_FILE)
+def _kept_states(run: Run) -> dict[str, Any] | None:
+    return read_json(Point(run, "valid").folder / GRID_FILE)
 
 
 def _sentence(kept: dict[str, Any], run: Run) -> Sentence:
@@ -242,8 +242,7 @@ def readable_instance(data: FigureData, pair: str, system: System, tokens: int) 
 
 def _decoded_at_shown_knob(data: FigureData, pair: str, system: System) -> dict[int, Instance]:
     """What a system made of each test sentence, by number; empty where nothing was decoded."""
-    run = _first_run(data, pair, system)
-    path = data.results / "points" / str(Point(run, "test")) / INSTANCES_FILE
+    path = Point(_first_run(data, pair, system), "test").folder / INSTANCES_FILE
     if not path.exists():
         return {}
     groups = read_groups(path)

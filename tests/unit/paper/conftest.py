@@ -15,6 +15,7 @@ from simt.paper.curves import write_curves
 from simt.paper.figure_data import FigureData, gather
 from simt.paper.report import write_report
 from simt.params import Params, load_params
+from simt.runs import paper_folder
 from tests.samples.report import write_report_sources
 from tests.samples.results import OTHER_STUDIES, is_in_tiny, study_with, write_results
 
@@ -26,20 +27,28 @@ def params() -> Params:
     return load_params(PARAMS_FILE, "tiny")
 
 
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder without results, which a test may fill."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="session")
 def results(params: Params, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All scores of the tiny study."""
-    folder = tmp_path_factory.mktemp("paper") / "results"
-    write_results(folder, params, "tiny")
+    """A folder with all scores of the tiny study."""
+    folder = tmp_path_factory.mktemp("paper")
+    with chdir(folder):
+        write_results(params, "tiny")
     return folder
 
 
 @pytest.fixture(scope="session")
 def other_results(params: Params, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All scores of the other studies, for what the tiny one leaves out."""
-    folder = tmp_path_factory.mktemp("paper") / "results"
-    for study in OTHER_STUDIES:
-        write_results(folder, params, study)
+    """A folder with all scores of the other studies, for what the tiny one leaves out."""
+    folder = tmp_path_factory.mktemp("paper")
+    with chdir(folder):
+        for study in OTHER_STUDIES:
+            write_results(params, study)
     return folder
 
 
@@ -54,21 +63,25 @@ def drawn(
             study = study_with(params, name)
             at = results if study == "tiny" else other_results
             given = replace(params, study=study)
-            draw(name, data_of(name, given, at, with_paper_numbers=False), folder)
+            with chdir(at):
+                draw(name, data_of(name, given, with_paper_numbers=False), folder)
     return folder
 
 
 @pytest.fixture
-def data(params: Params, results: Path) -> Callable[..., FigureData]:
-    """What a figure or table is made from, by its name."""
+def data(
+    params: Params, results: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., FigureData]:
+    """What a figure or table is made from, by its name; goes to the folder with the results."""
 
     def make(
         name: str, at: Path = results, study: str = "tiny", seeds: tuple[int, ...] = (1,),
         with_paper_numbers: bool = False,
     ) -> FigureData:  # fmt: skip
+        monkeypatch.chdir(at)
         given = with_seeds(params, study, seeds)
         drawings = {**given.paper.figures, **given.paper.tables}
-        return gather(given, drawings[name], at, with_paper_numbers)
+        return gather(given, drawings[name], with_paper_numbers)
 
     return make
 
@@ -110,15 +123,15 @@ def reported(
 ) -> Path:
     """A folder with all that a report of the tiny study is made from, and the report."""
     folder = tmp_path_factory.mktemp("reported")
-    shutil.copytree(results, folder / "results")
-    write_report_sources(folder / "results", params)
-    paper = folder / "results" / "paper" / "tiny"
-    for kind, names in (("figures", FIGURES), ("tables", TABLES)):
-        (paper / kind).mkdir()
-        for path in drawn.iterdir():
-            if path.stem in names and is_in_tiny(params, path.stem):
-                shutil.copy(path, paper / kind)
+    shutil.copytree(results, folder, dirs_exist_ok=True)
     with chdir(folder):
-        write_curves(params, Path("results"), paper)
+        write_report_sources(params)
+        paper = paper_folder("tiny")
+        for kind, names in (("figures", FIGURES), ("tables", TABLES)):
+            (paper / kind).mkdir()
+            for path in drawn.iterdir():
+                if path.stem in names and is_in_tiny(params, path.stem):
+                    shutil.copy(path, paper / kind)
+        write_curves(params, paper)
         write_report(params, paper / "report.html")
     return folder

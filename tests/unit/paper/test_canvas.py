@@ -87,13 +87,13 @@ def test_legend_stands_outside_of_the_panels(data: Make) -> None:
 
 
 def test_missing_points_are_written_below(data: Make, params: Params, tmp_path: Path) -> None:
-    write_results(tmp_path, params, "tiny", leave_out=lambda point: point.run.variant == "k3")
+    write_results(params, "tiny", leave_out=lambda point: point.run.variant == "k3")
     _, figure = draw("fig03-bleu-al", data("fig03-bleu-al", tmp_path))
     assert "missing: wait-k k = 3 (not decoded)" in notes_of(figure)
 
 
 def test_notes_fit_the_width_of_the_figure(data: Make, params: Params, tmp_path: Path) -> None:
-    write_results(tmp_path, params, "tiny", leave_out=lambda point: point.run.variant != "bi")
+    write_results(params, "tiny", leave_out=lambda point: point.run.variant != "bi")
     _, figure = draw("fig03-bleu-al", data("fig03-bleu-al", tmp_path))
     figure.draw_without_rendering()
     assert figure._supxlabel.get_window_extent().x1 <= figure.bbox.x1
@@ -107,22 +107,23 @@ def test_an_empty_panel_says_that_it_is(data: Make, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", ["offline", "waitk", "hmt", "sm2"])
 def test_a_study_of_one_method_can_draw_all_its_figures(
-    params: Params, results: Path, method: str
+    params: Params, results: Path, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """That is, those made from points: the others are of SM² alone."""
+    monkeypatch.chdir(results)
     tiny = params.chosen_study
     runs = {"tiny-deen": {method: tiny.runs["tiny-deen"][method]}}
     small = tiny.model_copy(update={"runs": runs})
     for name, drawing in study_drawings(params, small, "figures").items():
         if drawing.split == "test":
             given = replace(params, studies={"tiny": small})
-            _, figure = draw(name, gather(given, drawing, results, False))
+            _, figure = draw(name, gather(given, drawing, False))
             assert figure.axes
 
 
 def test_a_single_system_is_named_too(data: Make, params: Params, tmp_path: Path) -> None:
     write_results(
-        tmp_path, params, "tiny",
+        params, "tiny",
         leave_out=lambda point: (point.run.method, point.run.variant) != ("sm2", "bi"),
     )  # fmt: skip
     _, figure = draw("fig03-bleu-al", data("fig03-bleu-al", tmp_path))
@@ -144,7 +145,7 @@ def test_several_seeds_have_a_band_and_their_own_marks(
     data: Make, params: Params, tmp_path: Path
 ) -> None:
     made = data("fig08-ablations", tmp_path, seeds=(1, 2, 3))
-    write_results(tmp_path, made.params, "tiny")
+    write_results(made.params, "tiny")
     (panel,), figure = draw("fig08-ablations", data("fig08-ablations", tmp_path, seeds=(1, 2, 3)))
     axes = figure.axes[0]
     assert len([one for one in axes.collections if isinstance(one, PolyCollection)]) == 3
@@ -327,7 +328,7 @@ def test_share_of_alignments_is_printed_in_percent(data: Make) -> None:
 def test_paper_numbers_are_grey_and_in_the_legend(
     data: Make, params: Params, tmp_path: Path
 ) -> None:
-    write_results(tmp_path, params, "paper")
+    write_results(params, "paper")
     made = data("fig08-ablations", tmp_path, "paper", with_paper_numbers=True)
     _, figure = draw("fig08-ablations", made)
     assert "paper (same markers)" in legend_of(figure)

@@ -23,6 +23,7 @@ from simt.paper.claims_report import ClaimsReport, as_markdown, as_text, headlin
 from simt.paper.evidence import Evidence, NotMeasuredError, SystemName, level
 from simt.paper.measurements import MEASUREMENTS, ClaimTest, Estimate
 from simt.params import Params
+from simt.runs import Point
 from simt.scoring.sentences import percentage_of
 from simt.scoring.significance import KnobStatistics, curve_points
 from tests.samples.sentences import BAD, BAD_BLEU, GOOD, decoded, write_point
@@ -181,7 +182,7 @@ def test_the_papers_bound_for_kendalls_tau_is_that_of_pearsons_r() -> None:
 def test_every_claim_names_a_measurement_a_range_and_systems_that_exist(
     claim: Claim, params: Params
 ) -> None:
-    evidence = Evidence(replace(params, study="paper"), Path("nowhere"))
+    evidence = Evidence(replace(params, study="paper"))
     assert bool(claim.tests) != bool(claim.untested)
     for test in claim.tests:
         assert test.measurement in MEASUREMENTS
@@ -206,7 +207,7 @@ Decode = Callable[[str, Callable[[int, int], str]], None]
 
 
 @pytest.fixture
-def decode(params: Params, tmp_path: Path) -> Decode:
+def decode(params: Params) -> Decode:
     """Writes the instances of a system: knob values lag by 1 to 5 tokens."""
 
     def write(run: str, output: Callable[[int, int], str]) -> None:
@@ -215,7 +216,7 @@ def decode(params: Params, tmp_path: Path) -> Decode:
             for lag in range(1, 6)
             for index in range(40)
         ]
-        write_point(tmp_path, params, run, instances)
+        write_point(params, run, instances)
 
     return write
 
@@ -227,8 +228,8 @@ def against(measurement: str, *others: str, **bounds: Any) -> ClaimTest:
     )
 
 
-def measure(params: Params, results: Path, test: ClaimTest) -> list[Estimate]:
-    evidence = Evidence(params, results)
+def measure(params: Params, test: ClaimTest) -> list[Estimate]:
+    evidence = Evidence(params)
     measurement = MEASUREMENTS[test.measurement]
     return [
         found
@@ -237,61 +238,57 @@ def measure(params: Params, results: Path, test: ClaimTest) -> list[Estimate]:
     ]
 
 
-def test_the_difference_at_each_latency_is_that_of_bleu(
-    params: Params, tmp_path: Path, decode: Decode
-) -> None:
+def test_the_difference_at_each_latency_is_that_of_bleu(params: Params, decode: Decode) -> None:
     decode("sm2/bi", lambda index, lag: GOOD)
     decode("itst/uni", lambda index, lag: BAD)
     test = against("at-each-latency", "itst/uni", between=(2, 4), above=0)
-    found = measure(params, tmp_path, test)
+    found = measure(params, test)
     assert [one.what.rpartition(" ")[2] for one in found] == ["2", "3", "4"]
     assert [one.observed for one in found] == pytest.approx([100 - BAD_BLEU] * 3)
     assert all(np.allclose(one.resampled, 100 - BAD_BLEU) for one in found)
 
 
-def test_the_best_of_the_others_is_chosen_at_each_latency(
-    params: Params, tmp_path: Path, decode: Decode
-) -> None:
+def test_the_best_of_the_others_is_chosen_at_each_latency(params: Params, decode: Decode) -> None:
     decode("sm2/bi", lambda index, lag: BAD)
     decode("itst/uni", lambda index, lag: GOOD if lag > 3 else BAD)
     decode("multipath/uni", lambda index, lag: GOOD if lag < 2 else BAD)
     test = against("against-the-best", "itst/uni", "multipath/uni", above=0)
-    (found,) = measure(params, tmp_path, test)
+    (found,) = measure(params, test)
     # At lags 1, 4 and 5 one of the others is right, at 2 and 3 none is.
     assert found.observed == pytest.approx(-3 * (100 - BAD_BLEU) / 5)
 
 
 def test_only_those_that_reach_a_latency_are_called_the_best_of(
-    params: Params, tmp_path: Path, decode: Decode
+    params: Params, decode: Decode
 ) -> None:
     for run in ("sm2/bi", "itst/uni"):
         decode(run, lambda index, lag: GOOD)
-    write_point(tmp_path, params, "multipath/uni", [decoded(i, 1, GOOD, 1) for i in range(40)])
+    write_point(params, "multipath/uni", [decoded(i, 1, GOOD, 1) for i in range(40)])
     test = against("against-the-best", "itst/uni", "multipath/uni", between=(3, 5), above=0)
-    (found,) = measure(params, tmp_path, test)
+    (found,) = measure(params, test)
     assert found.what.endswith("SM²-Bi - ITST over AL 3 to 5 (not reached by m-wait-k)")
 
 
 def test_a_baseline_that_the_study_does_not_run_hides_no_other(
-    params: Params, tmp_path: Path, decode: Decode
+    params: Params, decode: Decode
 ) -> None:
     decode("sm2/bi", lambda index, lag: BAD)
     decode("itst/uni", lambda index, lag: GOOD)
     test = against("at-each-latency", "sm2/bi-w0.7", "itst/uni", above=0)
-    verdict = judge(claim_of(test), Evidence(params, tmp_path))
+    verdict = judge(claim_of(test), Evidence(params))
     assert verdict.verdict == "does not hold"
     without = test.model_copy(update={"against": ("sm2/bi-w0.7",)})
-    verdict = judge(claim_of(without), Evidence(params, tmp_path))
+    verdict = judge(claim_of(without), Evidence(params))
     assert verdict.verdict == "not tested"
     assert verdict.reason == "study tiny runs no SM²-Bi with λ = 0.7 on tiny-deen"
 
 
 def test_only_systems_of_the_same_sentences_and_references_are_compared(
-    params: Params, tmp_path: Path, decode: Decode, edit: Callable[..., None]
+    params: Params, decode: Decode, edit: Callable[..., None]
 ) -> None:
     decode("sm2/bi", lambda index, lag: GOOD)
     decode("itst/uni", lambda index, lag: BAD)
-    path = sentences_file(tmp_path, "itst/uni")
+    path = sentences_file("itst/uni")
 
     def other_references(statistics: dict[str, Any]) -> None:
         statistics["references"] = "0" * 64
@@ -303,31 +300,31 @@ def test_only_systems_of_the_same_sentences_and_references_are_compared(
     for change in (other_references, other_sentences):
         path.write_text(whole, encoding="utf-8")
         edit(path, change)
-        evidence = Evidence(params, tmp_path)
+        evidence = Evidence(params)
         evidence.system("tiny-deen", SystemName("sm2/bi"), "bleu")
         with pytest.raises(SimtError, match=r"itst/uni/seed1/test is of other sentences"):
             evidence.system("tiny-deen", SystemName("itst/uni"), "bleu")
 
 
-def sentences_file(results: Path, run: str) -> Path:
-    return results / "points" / "tiny-deen" / run / "seed1" / "test" / "sentences.json"
+def sentences_file(run: str) -> Path:
+    return Point.parse(f"tiny-deen/{run}/seed1/test").folder / "sentences.json"
 
 
 def test_only_systems_with_the_same_latency_are_compared(
-    params: Params, tmp_path: Path, decode: Decode, edit: Callable[..., None]
+    params: Params, decode: Decode, edit: Callable[..., None]
 ) -> None:
     def other_latency(statistics: dict[str, Any]) -> None:
         statistics["main_latency"] = "laal_token"
 
     for run in ("sm2/bi", "itst/uni"):
         decode(run, lambda index, lag: GOOD)
-    edit(sentences_file(tmp_path, "itst/uni"), other_latency)
+    edit(sentences_file("itst/uni"), other_latency)
     with pytest.raises(SimtError, match="has laal_token as its latency, other systems al_token"):
-        measure(params, tmp_path, against("over-latencies", "itst/uni"))
+        measure(params, against("over-latencies", "itst/uni"))
 
 
 def test_comet_of_different_models_is_not_compared(
-    params: Params, tmp_path: Path, decode: Decode, edit: Callable[..., None]
+    params: Params, decode: Decode, edit: Callable[..., None]
 ) -> None:
     """The paper's model counts for all systems of a pair where one has it."""
 
@@ -341,18 +338,16 @@ def test_comet_of_different_models_is_not_compared(
 
     for run in ("sm2/bi", "itst/uni"):
         decode(run, lambda index, lag: GOOD)
-    edit(sentences_file(tmp_path, "sm2/bi"), with_comet("simt/toy", "Unbabel/wmt22-cometkiwi-da"))
-    edit(sentences_file(tmp_path, "itst/uni"), with_comet("simt/toy"))
+    edit(sentences_file("sm2/bi"), with_comet("simt/toy", "Unbabel/wmt22-cometkiwi-da"))
+    edit(sentences_file("itst/uni"), with_comet("simt/toy"))
     test = against("over-latencies", "itst/uni").model_copy(update={"score": "comet"})
     with pytest.raises(NotMeasuredError, match="itst/uni/seed1 has no COMET of its sentences"):
-        measure(params, tmp_path, test)
-    edit(sentences_file(tmp_path, "itst/uni"), with_comet("Unbabel/wmt22-cometkiwi-da"))
-    assert [one.observed for one in measure(params, tmp_path, test)] == [0.0]
+        measure(params, test)
+    edit(sentences_file("itst/uni"), with_comet("Unbabel/wmt22-cometkiwi-da"))
+    assert [one.observed for one in measure(params, test)] == [0.0]
 
 
-def test_systems_in_the_order_of_a_setting_are_compared_with_the_one_before(
-    params: Params, tmp_path: Path
-) -> None:
+def test_systems_in_the_order_of_a_setting_are_compared_with_the_one_before(params: Params) -> None:
     test = ClaimTest(
         measurement="from-one-to-the-next", score="al", below=0,
         systems=("sm2/bi@0.99", "sm2/bi-w*@0.99"), order_by="confidence_weight",
@@ -366,39 +361,35 @@ def test_systems_in_the_order_of_a_setting_are_compared_with_the_one_before(
         for name, variant in sm2.variants.items()
     }  # fmt: skip
     methods = {**params.methods, "sm2": sm2.model_copy(update={"variants": variants})}
-    evidence = Evidence(replace(params, methods=methods), tmp_path)
+    evidence = Evidence(replace(params, methods=methods))
     measurement = MEASUREMENTS[test.measurement]
     comparisons, _ = measurement.comparisons(evidence, "tiny-deen", test)
     pairs = [(one.system.key, one.others[0].key) for one in comparisons]
     assert pairs == [("sm2/bi", "sm2/bi-w1.0")]
 
 
-def test_levels_are_compared_without_a_latency(
-    params: Params, tmp_path: Path, decode: Decode
-) -> None:
+def test_levels_are_compared_without_a_latency(params: Params, decode: Decode) -> None:
     decode("sm2/bi", lambda index, lag: GOOD)
     test = ClaimTest(
         measurement="from-one-to-the-next", score="al", systems=("sm2/bi@0.1", "sm2/bi@0.4"),
         below=0,
     )  # fmt: skip
-    (found,) = measure(params, tmp_path, test)
+    (found,) = measure(params, test)
     assert found.observed == pytest.approx(3.0)  # wait-4 lags by three more than wait-1
 
 
 def test_losses_on_long_sentences_are_compared_between_systems(
-    params: Params, tmp_path: Path, decode: Decode
+    params: Params, decode: Decode
 ) -> None:
     """All sources are equally long, so that the first twenty are the short half."""
     decode("sm2/bi", lambda index, lag: GOOD if index < 20 else BAD)
     decode("itst/uni", lambda index, lag: GOOD)
     test = against("long-minus-short", "itst/uni", above=-1)
-    (found,) = measure(params, tmp_path, test)
+    (found,) = measure(params, test)
     assert found.observed == pytest.approx(BAD_BLEU - 100)
 
 
-def test_long_and_short_sentences_are_compared_at_the_same_latencies(
-    params: Params, tmp_path: Path
-) -> None:
+def test_long_and_short_sentences_are_compared_at_the_same_latencies(params: Params) -> None:
     """Short sentences lag by 1 to 4, long ones by 3 to 6; both systems are worse at 3 and 4."""
     for run, output in (("sm2/bi", BAD), ("itst/uni", GOOD)):
         instances = [
@@ -408,44 +399,40 @@ def test_long_and_short_sentences_are_compared_at_the_same_latencies(
             for index in range(40)
             for is_long in [index >= 20]
         ]  # fmt: skip
-        write_point(tmp_path, params, run, instances)
+        write_point(params, run, instances)
     test = against("long-minus-short", "itst/uni", above=-1)
-    (found,) = measure(params, tmp_path, test)
+    (found,) = measure(params, test)
     assert found.what.endswith("long - short over AL 3 to 4")
     assert found.observed == pytest.approx(0)
 
 
-def test_curves_that_never_meet_are_not_compared(
-    params: Params, tmp_path: Path, decode: Decode
-) -> None:
+def test_curves_that_never_meet_are_not_compared(params: Params, decode: Decode) -> None:
     decode("sm2/bi", lambda index, lag: GOOD)
     decode("itst/uni", lambda index, lag: GOOD)
     test = against("over-latencies", "itst/uni", between=(7, 9), above=0)
     with pytest.raises(NotMeasuredError, match="SM²-Bi and ITST share no whole AL from 7 to 9"):
-        measure(params, tmp_path, test)
+        measure(params, test)
 
 
-def test_systems_that_do_not_translate_are_not_called_alike(
-    params: Params, tmp_path: Path, decode: Decode
-) -> None:
+def test_systems_that_do_not_translate_are_not_called_alike(params: Params, decode: Decode) -> None:
     decode("sm2/bi", lambda index, lag: "z z z z z z z z z z")
     decode("sm2/bi-ft", lambda index, lag: "z z z z z z z z z z")
     (claim,) = (one for one in load_claims() if one.claim == "fine-tuning-close")
-    verdict = judge(claim, Evidence(params, tmp_path))
+    verdict = judge(claim, Evidence(params))
     assert verdict.verdict == "not tested"
     assert verdict.reason == "SM²-FT and SM²-Bi have less than 5 BLEU on tiny-deen"
 
 
-def test_a_run_that_was_not_decoded_is_named(params: Params, tmp_path: Path) -> None:
+def test_a_run_that_was_not_decoded_is_named(params: Params) -> None:
     (claim,) = (one for one in load_claims() if one.claim == "fine-tuning-close")
-    verdict = judge(claim, Evidence(params, tmp_path))
+    verdict = judge(claim, Evidence(params))
     assert verdict.verdict == "not tested"
     assert verdict.reason == "tiny-deen/sm2/bi-ft/seed1 was not scored on test"
 
 
-def test_a_claim_that_cannot_be_tested_says_why(params: Params, tmp_path: Path) -> None:
+def test_a_claim_that_cannot_be_tested_says_why(params: Params) -> None:
     claim = claim_of().model_copy(update={"untested": "nobody kept the numbers"})
-    verdict = judge(claim, Evidence(params, tmp_path))
+    verdict = judge(claim, Evidence(params))
     assert (verdict.verdict, verdict.reason) == ("not tested", "nobody kept the numbers")
 
 
@@ -458,7 +445,7 @@ def test_a_level_is_the_same_at_every_latency() -> None:
 
 
 def test_a_star_stands_for_what_the_study_runs(params: Params) -> None:
-    evidence = Evidence(replace(params, study="paper"), Path("nowhere"))
+    evidence = Evidence(replace(params, study="paper"))
     names = evidence.names("wmt15-deen", "sm2/bi-w*@0.99")
     assert [name.key for name in names] == [f"sm2/bi-w{n / 10:.1f}" for n in range(2, 11)]
     assert {name.knob for name in names} == {0.99}
@@ -468,7 +455,7 @@ def test_a_system_that_the_study_does_not_run_is_named(params: Params) -> None:
     with pytest.raises(
         NotMeasuredError, match=r"study tiny runs no SM²-Bi with λ = 0\.7 on tiny-deen"
     ):
-        Evidence(params, Path("nowhere")).names("tiny-deen", "sm2/bi-w0.7")
+        Evidence(params).names("tiny-deen", "sm2/bi-w0.7")
 
 
 def test_names_of_levels_carry_their_knob() -> None:
@@ -515,16 +502,14 @@ def test_the_report_is_written_for_programs_and_for_people(tmp_path: Path) -> No
     assert (tmp_path / "claims.md").read_text(encoding="utf-8") == as_markdown(report)
 
 
-def test_without_points_nothing_is_decided(params: Params, tmp_path: Path) -> None:
-    report = judge_claims(params, tmp_path)
+def test_without_points_nothing_is_decided(params: Params) -> None:
+    report = judge_claims(params)
     assert len(report.claims) == len(load_claims())
     assert {one.verdict for one in report.claims} == {"not tested"}
     assert all(one.reason for one in report.claims)
 
 
-def test_systems_that_write_nothing_or_have_one_point_are_no_obstacle(
-    params: Params, tmp_path: Path
-) -> None:
+def test_systems_that_write_nothing_or_have_one_point_are_no_obstacle(params: Params) -> None:
     """An untrained model may write nothing at all, at one knob value or at every one."""
     for run, outputs in (("sm2/bi", ("", "")), ("hmt/l2-k4", (GOOD,)), ("itst/uni", (BAD, GOOD))):
         instances = [
@@ -532,8 +517,8 @@ def test_systems_that_write_nothing_or_have_one_point_are_no_obstacle(
             for place, output in enumerate(outputs)
             for index in range(10)
         ]
-        write_point(tmp_path, params, run, instances)
-    report = judge_claims(params, tmp_path)
+        write_point(params, run, instances)
+    report = judge_claims(params)
     for one in report.claims:
         for found in one.results:
             assert np.isfinite([found.value, found.low, found.high]).all()

@@ -1,7 +1,6 @@
 """Two systems at equal latency, on sentences where the difference is obvious."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -27,16 +26,16 @@ DIFFERENCE = f"{100 - BAD_BLEU:+.2f}"
 
 
 @pytest.fixture
-def compare(params: Params, tmp_path: Path) -> Compare:
+def compare(params: Params) -> Compare:
     """The lines that tell two systems of the tiny study apart."""
     for run, (output, lags) in RUNS.items():
         instances = [
             decoded(index, knob, output, lag) for knob, lag in lags.items() for index in range(30)
         ]
-        write_point(tmp_path, params, run, instances)
+        write_point(params, run, instances)
 
     def describe(one: str, other: str, *at: float) -> list[str]:
-        return describe_difference(params, (one, other), at, tmp_path).splitlines()
+        return describe_difference(params, (one, other), at).splitlines()
 
     return describe
 

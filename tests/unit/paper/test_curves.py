@@ -56,8 +56,8 @@ def test_number_is_the_mean_over_seeds() -> None:
 
 
 def test_file_has_every_point_of_the_test_set(tmp_path: Path) -> None:
-    write_results(tmp_path / "results", PARAMS, "tiny")
-    write_curves(PARAMS, tmp_path / "results", tmp_path / "to")
+    write_results(PARAMS, "tiny")
+    write_curves(PARAMS, tmp_path / "to")
     with (tmp_path / "to" / "curves.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     of_k3 = [row for row in rows if row["run"] == "waitk/k3"]

@@ -4,14 +4,15 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from simt.errors import SimtError
 from simt.paper import FIGURES, TABLES, data_of, draw_figure, draw_table
+from simt.paper.figure_data import FigureData
 from simt.params import Params
 from simt.products import FIGURE_FORMATS, TABLE_FORMATS
 from tests.samples.results import study_with
@@ -60,28 +61,27 @@ from pathlib import Path
 from simt.paper import data_of, draw_figure
 from simt.params import load_params
 params = load_params(Path(sys.argv[1]), "tiny")
-data = data_of("fig09-lambda", params, Path(sys.argv[2]), False)
-draw_figure("fig09-lambda", data, Path(sys.argv[3]))
+data = data_of("fig09-lambda", params, False)
+draw_figure("fig09-lambda", data, Path(sys.argv[2]))
 """
 
 
 def test_another_process_draws_the_same_bytes(
     drawn: Path, results: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    command = [sys.executable, "-c", _DRAW, request.config.rootpath / "params.yaml", results]
+    command = [sys.executable, "-c", _DRAW, request.config.rootpath / "params.yaml"]
     environment = {**os.environ, "PYTHONHASHSEED": "7", "MPLBACKEND": "svg"}
-    subprocess.run([*command, tmp_path], check=True, env=environment)
+    subprocess.run([*command, tmp_path], check=True, env=environment, cwd=results)
     for path in tmp_path.iterdir():
         assert path.read_bytes() == (drawn / path.name).read_bytes(), path.name
 
 
 def test_a_second_call_draws_the_same_bytes(
-    params: Params, results: Path, drawn: Path, tmp_path: Path
+    data: Callable[..., FigureData], drawn: Path, tmp_path: Path
 ) -> None:
-    of = partial(data_of, params=params, results=results, with_paper_numbers=False)
     paths = [
-        *draw_figure("fig03-bleu-al", of("fig03-bleu-al"), tmp_path),
-        *draw_table("tab05-numbers", of("tab05-numbers"), tmp_path),
+        *draw_figure("fig03-bleu-al", data("fig03-bleu-al"), tmp_path),
+        *draw_table("tab05-numbers", data("tab05-numbers"), tmp_path),
     ]
     assert len(paths) == 8
     for path in paths:
@@ -89,10 +89,9 @@ def test_a_second_call_draws_the_same_bytes(
 
 
 def test_a_face_changes_the_letters_and_no_number(
-    params: Params, results: Path, drawn: Path, tmp_path: Path
+    data: Callable[..., FigureData], drawn: Path, tmp_path: Path
 ) -> None:
-    data = data_of("fig03-bleu-al", params, results, with_paper_numbers=False)
-    draw_figure("fig03-bleu-al", data, tmp_path, "serif")
+    draw_figure("fig03-bleu-al", data("fig03-bleu-al"), tmp_path, "serif")
     sans, serif = ((folder / "fig03-bleu-al.pdf").read_bytes() for folder in (drawn, tmp_path))
     for pdf, letters in ((sans, b"DejaVuSans"), (serif, b"STIXGeneral")):
         assert letters in pdf
@@ -106,9 +105,9 @@ def test_files_carry_no_date(drawn: Path) -> None:
     assert b"<dc:date>" not in (drawn / "fig03-bleu-al.svg").read_bytes()
 
 
-def test_an_unknown_name_lists_the_known_ones(params: Params, tmp_path: Path) -> None:
+def test_an_unknown_name_lists_the_known_ones(params: Params) -> None:
     with pytest.raises(SimtError, match="no figure or table 'fig99'; there are fig01-paradigms, "):
-        data_of("fig99", params, tmp_path, with_paper_numbers=False)
+        data_of("fig99", params, with_paper_numbers=False)
 
 
 @pytest.mark.parametrize(
@@ -122,10 +121,10 @@ def test_an_unknown_name_lists_the_known_ones(params: Params, tmp_path: Path) ->
     ],
 )
 def test_what_a_study_has_nothing_for_is_refused_with_the_reason(
-    params: Params, tmp_path: Path, study: str, name: str, reason: str
+    params: Params, study: str, name: str, reason: str
 ) -> None:
     with pytest.raises(SimtError, match=f"^{name} is left out of study {study}: {reason}"):
-        data_of(name, replace(params, study=study), tmp_path, with_paper_numbers=False)
+        data_of(name, replace(params, study=study), with_paper_numbers=False)
 
 
 def test_asking_for_names_loads_no_heavy_library() -> None:
@@ -143,7 +142,7 @@ def test_asking_for_names_loads_no_heavy_library() -> None:
 def test_caption_says_how_many_seeds_the_systems_have(
     params: Params, name: str, seeds: str, tmp_path: Path
 ) -> None:
-    data = data_of(name, replace(params, study="multi30k"), tmp_path, False)
+    data = data_of(name, replace(params, study="multi30k"), False)
     draw_figure(name, data, tmp_path)
     caption = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
     assert f"(study multi30k, test set, {seeds})." in caption["text"]

@@ -90,7 +90,7 @@ def test_offline_systems_are_horizontal_lines(data: Make) -> None:
 
 
 def test_every_pair_of_a_study_has_a_panel(data: Make, params: Params, tmp_path: Path) -> None:
-    write_results(tmp_path, params, "paper")
+    write_results(params, "paper")
     made = data("fig03-bleu-al", tmp_path, "paper")
     titles = [panel.title for panel in panels_of("fig03-bleu-al", made)]
     assert titles == ["nist-zhen (zh→en)", "wmt15-deen (de→en)", "wmt16-enro (en→ro)"]
@@ -123,8 +123,8 @@ def test_seeds_that_share_no_latency_are_told_to_have_no_line(
             entry["scores"]["al_token"]["value"] += 100
 
     made = data("fig03-bleu-al", tmp_path, seeds=(1, 2))
-    write_results(tmp_path, made.params, "tiny")
-    edit(tmp_path / "points/tiny-deen/itst/uni/seed2/test/scores.json", lag_by_100)
+    write_results(made.params, "tiny")
+    edit(tmp_path / "results/points/tiny-deen/itst/uni/seed2/test/scores.json", lag_by_100)
     (panel,) = panels_of("fig03-bleu-al", data("fig03-bleu-al", tmp_path, seeds=(1, 2)))
     notes = [note for note in panel_notes(panel) if note.startswith("no line")]
     assert notes == ["no line for ITST: its seeds have no latency in common"]
@@ -138,7 +138,7 @@ def is_waitk3(point: Point) -> bool:
 
 
 def test_a_missing_point_is_named(data: Make, params: Params, tmp_path: Path) -> None:
-    write_results(tmp_path, params, "tiny", leave_out=is_waitk3)
+    write_results(params, "tiny", leave_out=is_waitk3)
     (panel,) = panels_of("fig03-bleu-al", data("fig03-bleu-al", tmp_path))
     assert "missing: wait-k k = 3 (not decoded)" in panel_notes(panel)
 
@@ -146,7 +146,7 @@ def test_a_missing_point_is_named(data: Make, params: Params, tmp_path: Path) ->
 def test_a_missing_system_is_named_without_its_knobs(
     data: Make, params: Params, tmp_path: Path
 ) -> None:
-    write_results(tmp_path, params, "tiny", leave_out=lambda point: point.run.method == "itst")
+    write_results(params, "tiny", leave_out=lambda point: point.run.method == "itst")
     (panel,) = panels_of("fig03-bleu-al", data("fig03-bleu-al", tmp_path))
     assert "missing: ITST (not decoded)" in panel_notes(panel)
 
@@ -157,7 +157,7 @@ def test_nothing_at_all_is_said_in_two_words(data: Make, tmp_path: Path) -> None
 
 
 def test_a_missing_model_is_given_as_the_reason(data: Make, params: Params, tmp_path: Path) -> None:
-    write_results(tmp_path, params, "tiny", comet=None)
+    write_results(params, "tiny", comet=None)
     (panel,) = panels_of("fig04-comet-al", data("fig04-comet-al", tmp_path))
     assert panel_notes(panel) == [
         "missing: every system (COMET model simt/toy-estimator is not on this machine)"
@@ -169,7 +169,7 @@ def test_a_missing_seed_is_named_and_all_seeds_are_not(
 ) -> None:
     made = data("fig03-bleu-al", tmp_path, seeds=(1, 2))
     write_results(
-        tmp_path, made.params, "tiny",
+        made.params, "tiny",
         leave_out=lambda point: point.run.variant in ("k1", "k3")
         and (point.run.seed == 2 or point.run.variant == "k3"),
     )  # fmt: skip
@@ -190,8 +190,8 @@ def test_numbers_computed_in_two_ways_are_warned_of(
         for entry in scores["points"]:
             entry["scores"]["bleu"]["signature"] = "bleu|text:tokenised"
 
-    write_results(tmp_path, params, "tiny")
-    path = tmp_path / "points" / "tiny-deen" / "itst" / "uni" / "seed1" / "test" / "scores.json"
+    write_results(params, "tiny")
+    path = tmp_path / "results/points/tiny-deen/itst/uni/seed1/test/scores.json"
     edit(path, sign_otherwise)
     (panel,) = panels_of("fig03-bleu-al", data("fig03-bleu-al", tmp_path))
     assert "beware: bleu was computed in 2 ways (signatures in the .json)" in panel_notes(panel)
@@ -214,12 +214,15 @@ def test_offline_models_are_compared_among_systems_and_by_size(data: Make) -> No
     assert {curve.name for curve in by_size.curves} == sizes
 
 
-def test_one_size_of_model_is_not_compared_by_size(params: Params, results: Path) -> None:
+def test_one_size_of_model_is_not_compared_by_size(
+    params: Params, results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(results)
     tiny = params.chosen_study
     runs = {"offline": ("bi",), "sm2": ("bi", "bi-ft")}
     small = tiny.model_copy(update={"runs": {"tiny-deen": runs}})
     drawing = params.paper.figures["fig07-offline-models"]
-    given = gather(replace(params, studies={"tiny": small}), drawing, results, False)
+    given = gather(replace(params, studies={"tiny": small}), drawing, False)
     (among,) = panels_of("fig07-offline-models", given)
     assert [curve.name for curve in among.curves] == ["SM²-Bi", "SM²-FT"]
 
@@ -249,8 +252,8 @@ def test_long_and_short_sentences_have_a_panel_for_each_encoder(data: Make) -> N
 
 
 def test_missing_groups_are_named(data: Make, params: Params, tmp_path: Path, edit: Edit) -> None:
-    write_results(tmp_path, params, "tiny")
-    for path in tmp_path.glob("points/*/sm2/bi/seed1/test/scores.json"):
+    write_results(params, "tiny")
+    for path in tmp_path.glob("results/points/*/sm2/bi/seed1/test/scores.json"):
         edit(path, lambda scores: scores["groups"].pop("short"))
     bi, _ = panels_of("fig12-long-short", data("fig12-long-short", tmp_path))
     assert "missing: SM²-Bi short (no group short)" in panel_notes(bi)
@@ -272,10 +275,10 @@ def test_a_curve_under_another_one_is_named(
     data: Make, params: Params, tmp_path: Path, edit: Edit
 ) -> None:
     """Two fixed policies that read alike have the same points on forced references."""
-    write_results(tmp_path, params, "tiny")
+    write_results(params, "tiny")
     for k in (1, 3):
-        path = tmp_path / f"points/tiny-deen/waitk/k{k}/seed1/aligned/scores.json"
-        other = tmp_path / "points/tiny-deen/multipath/uni/seed1/aligned/scores.json"
+        path = tmp_path / f"results/points/tiny-deen/waitk/k{k}/seed1/aligned/scores.json"
+        other = tmp_path / "results/points/tiny-deen/multipath/uni/seed1/aligned/scores.json"
         entries = json.loads(other.read_text(encoding="utf-8"))["points"]
         alike = [entry for entry in entries if entry["knob"] == k]
         edit(path, lambda scores, alike=alike: scores.update(points=alike))
@@ -289,7 +292,7 @@ def test_a_curve_under_another_one_is_named(
 def test_paper_numbers_lie_under_ours_where_the_pair_matches(
     data: Make, params: Params, tmp_path: Path
 ) -> None:
-    write_results(tmp_path, params, "paper")
+    write_results(params, "paper")
     made = data("fig03-bleu-al", tmp_path, "paper", with_paper_numbers=True)
     german = panels_of("fig03-bleu-al", made)[1]
     reference_lines = {reference.origin: reference for reference in german.reference_lines}
@@ -304,7 +307,7 @@ def test_paper_numbers_lie_under_ours_where_the_pair_matches(
 def test_paper_numbers_are_left_out_unless_asked_for(
     data: Make, params: Params, tmp_path: Path
 ) -> None:
-    write_results(tmp_path, params, "paper")
+    write_results(params, "paper")
     made = data("fig03-bleu-al", tmp_path, "paper")
     assert not any(panel.reference_lines for panel in panels_of("fig03-bleu-al", made))
 
@@ -319,7 +322,7 @@ def test_another_corpus_of_the_same_languages_has_no_paper_numbers(data: Make) -
 def test_paper_comet_is_shown_beside_the_same_model_only(
     data: Make, params: Params, tmp_path: Path, comet: str, reference_lines: int
 ) -> None:
-    write_results(tmp_path, params, "paper", comet=comet)
+    write_results(params, "paper", comet=comet)
     made = data("fig04-comet-al", tmp_path, "paper", with_paper_numbers=True)
     assert len(panels_of("fig04-comet-al", made)[1].reference_lines) == reference_lines
 
@@ -327,7 +330,7 @@ def test_paper_comet_is_shown_beside_the_same_model_only(
 def test_maximal_lagging_of_the_paper_is_one_point(
     data: Make, params: Params, tmp_path: Path
 ) -> None:
-    write_results(tmp_path, params, "paper")
+    write_results(params, "paper")
     made = data("fig09-lambda", tmp_path, "paper", with_paper_numbers=True)
     (reference,) = panels_of("fig09-lambda", made)[1].reference_lines
     assert (reference.xs, reference.ys) == ((1.0,), (5.79,))
@@ -366,7 +369,7 @@ def test_caption_stands_alone(data: Make) -> None:
 
 
 def test_caption_keeps_a_long_reason_whole(data: Make, params: Params, tmp_path: Path) -> None:
-    write_results(tmp_path, params, "tiny", comet=None)
+    write_results(params, "tiny", comet=None)
     made = data("fig04-comet-al", tmp_path)
     caption = figure_caption("fig04-comet-al", made, FIGURES["fig04-comet-al"](made))
     reasons = {missing["reason"] for missing in caption["panels"][0]["missing"]}

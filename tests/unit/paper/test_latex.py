@@ -95,7 +95,7 @@ def complaints(texts: list[str], folder: Path) -> list[str]:
     return COMPLAINT.findall(log)
 
 
-def decode_a_sentence(results: Path, run: str) -> None:
+def decode_a_sentence(run: str) -> None:
     """A sentence for Algorithm 1."""
     source, target = ["über@@", "haupt", "&", "nichts", EOS_TOKEN], ["no@@", "thing", EOS_TOKEN]
     decoded = instance_from(
@@ -103,7 +103,7 @@ def decode_a_sentence(results: Path, run: str) -> None:
         tokens=target, token_delays=[2, 4, 5], reference_token_length=3,
         write_confidence=[0.7, 0.6, 0.2], read_confidence=[None, 0.3, 0.1, 0.4, 0.2],
     )  # fmt: skip
-    write_instances(results / "points" / str(Point.parse(run)) / "instances.jsonl", [decoded])
+    write_instances(Point.parse(run).folder / "instances.jsonl", [decoded])
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ def test_every_table_fits_into_a_paper_with_two_columns(
 ) -> None:  # fmt: skip
     chosen = params.studies[study].model_copy(update={"seeds": seeds})
     given = replace(params, studies={**params.studies, study: chosen})
-    write_results(tmp_path, given, study, comet=comet)
-    decode_a_sentence(tmp_path, f"{chosen.pairs.analysis}/sm2/bi/seed1/test")
+    write_results(given, study, comet=comet)
+    decode_a_sentence(f"{chosen.pairs.analysis}/sm2/bi/seed1/test")
     texts = [
         as_latex(TABLES[name](data(name, tmp_path, study, seeds, with_paper_numbers)), name)
         for name in TABLES

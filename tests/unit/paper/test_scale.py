@@ -13,7 +13,7 @@ from simt.paper.panels import Panel
 from simt.paper.rows import Place
 from simt.paper.scale import LATENCIES, scale
 from simt.params import Params
-from simt.runs import Run
+from simt.runs import Run, corpus_folder
 from tests.samples.results import write_results
 
 REFERENCE = "multi30k-deen"
@@ -46,12 +46,10 @@ def test_panel_in_which_no_system_has_two_scales_is_left_out(sheet_material: Fig
     assert titles == ["offline, by sentences", "whole source, by sentences"]
 
 
-def test_latencies_that_no_system_is_measured_at_have_no_panel(
-    params: Params, tmp_path: Path
-) -> None:
-    write_results(tmp_path, params, "scale-toy")
+def test_latencies_that_no_system_is_measured_at_have_no_panel(params: Params) -> None:
+    write_results(params, "scale-toy")
     entry = params.paper.figures["scale-bleu"]
-    panels = scale(gather(replace(params, study="scale-toy"), entry, tmp_path, False)).panels
+    panels = scale(gather(replace(params, study="scale-toy"), entry, False)).panels
     assert [panel.title for panel in panels] == ["offline, by updates", "whole source, by updates"]
     assert sorted(places_of(panels[0], "OMT-Bi").values()) == [300, 600, 1200, 2400]
 
@@ -98,7 +96,7 @@ def test_system_that_does_not_reach_a_latency_is_named_as_missing(
 
 
 def test_corpus_without_statistics_is_told(sheet_material: FigureData, other_results: Path) -> None:
-    path = other_results / "corpora" / REFERENCE / "text" / "stats.json"
+    path = other_results / corpus_folder(REFERENCE, "prepare") / "stats.json"
     before = path.read_text(encoding="utf-8")
     path.write_text("{}", encoding="utf-8")
     try:

@@ -33,7 +33,7 @@ GRID = {
 @pytest.fixture
 def with_grid(tmp_path: Path) -> Path:
     """Results that hold nothing but the states of one sentence."""
-    folder = tmp_path / "points" / str(Point.parse("tiny-deen/sm2/bi/seed1/valid"))
+    folder = Point.parse("tiny-deen/sm2/bi/seed1/valid").folder
     folder.mkdir(parents=True)
     (folder / "grid.json").write_text(json.dumps(GRID), encoding="utf-8")
     return tmp_path
@@ -108,7 +108,7 @@ def test_figure_6_shows_the_path_that_was_decoded(data: Make, tmp_path: Path) ->
         reference_token_length=9,
     )  # fmt: skip
     for run in ("hmt/l2-k4", "sm2/bi"):
-        folder = tmp_path / "points" / str(Point.parse(f"tiny-deen/{run}/seed1/test"))
+        folder = Point.parse(f"tiny-deen/{run}/seed1/test").folder
         write_instances(folder / "instances.jsonl", [decoded])
     hmt, sm2 = FIGURES["fig06-prohibition"](data("fig06-prohibition", tmp_path)).sketches
     for grid in (hmt, sm2):
@@ -130,7 +130,7 @@ def test_figure_6_shows_one_translation_in_both_panels(data: Make, tmp_path: Pat
 
     written = {"hmt/l2-k4": ("x", "y", "z"), "sm2/bi": ("x", "y", "v")}  # 2 has the best length
     for run, targets in written.items():
-        folder = tmp_path / "points" / str(Point.parse(f"tiny-deen/{run}/seed1/test"))
+        folder = Point.parse(f"tiny-deen/{run}/seed1/test").folder
         instances = [decoded(index, [word]) for index, word in enumerate(targets)]
         write_instances(folder / "instances.jsonl", instances)
     hmt, sm2 = FIGURES["fig06-prohibition"](data("fig06-prohibition", tmp_path)).sketches
@@ -147,7 +147,7 @@ def test_figure_6_says_so_if_no_sentence_is_translated_alike(data: Make, tmp_pat
             prediction=word, tokens=[word, EOS_TOKEN], token_delays=[1, 2],
             reference_token_length=2,
         )  # fmt: skip
-        folder = tmp_path / "points" / str(Point.parse(f"tiny-deen/{run}/seed1/test"))
+        folder = Point.parse(f"tiny-deen/{run}/seed1/test").folder
         write_instances(folder / "instances.jsonl", [decoded])
     for grid in FIGURES["fig06-prohibition"](data("fig06-prohibition", tmp_path)).sketches:
         assert "beware: the systems translate no test sentence alike" in grid.notes
@@ -159,7 +159,7 @@ def test_a_model_that_babbles_is_cut_off_and_said_to_be(data: Make, tmp_path: Pa
         prediction=" ".join("x" * 200), tokens=[*"x" * 200, EOS_TOKEN], token_delays=[1] * 201,
         reference_token_length=2,
     )  # fmt: skip
-    folder = tmp_path / "points" / str(Point.parse("tiny-deen/sm2/bi/seed1/test"))
+    folder = Point.parse("tiny-deen/sm2/bi/seed1/test").folder
     write_instances(folder / "instances.jsonl", [babble])
     _, sm2 = FIGURES["fig06-prohibition"](data("fig06-prohibition", tmp_path)).sketches
     assert isinstance(sm2, Grid)

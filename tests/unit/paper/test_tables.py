@@ -25,6 +25,7 @@ from simt.paper.tabular import (
     as_markdown,
 )
 from simt.params import Params
+from simt.runs import Point, Run
 from simt.settings.methods.sm2 import Sm2Settings
 from tests.samples.instances import instance_from
 from tests.samples.results import COMET, write_results
@@ -90,7 +91,7 @@ def test_latency_and_quality_have_two_decimals(data: Make) -> None:
 
 
 def test_a_missing_point_is_a_dash_and_named(data: Make, params: Params, tmp_path: Path) -> None:
-    write_results(tmp_path, params, "tiny", leave_out=lambda point: point.run.variant == "k3")
+    write_results(params, "tiny", leave_out=lambda point: point.run.variant == "k3")
     table = table_of("tab05-numbers", data("tab05-numbers", tmp_path))
     (line,) = (one for one in csv_of(table) if (one["system"], one["knob"]) == ("wait-k", "3"))
     assert (line["al_token"], line["bleu"]) == ("", "")
@@ -99,7 +100,7 @@ def test_a_missing_point_is_a_dash_and_named(data: Make, params: Params, tmp_pat
 
 
 def test_a_missing_model_is_named_once(data: Make, params: Params, tmp_path: Path) -> None:
-    write_results(tmp_path, params, "tiny", comet=None)
+    write_results(params, "tiny", comet=None)
     table = table_of("tab05-numbers", data("tab05-numbers", tmp_path))
     assert table.blocks[0].notes == (
         "missing toy estimator: every system "
@@ -109,7 +110,7 @@ def test_a_missing_model_is_named_once(data: Make, params: Params, tmp_path: Pat
 
 def test_several_seeds_give_mean_and_deviation(data: Make, params: Params, tmp_path: Path) -> None:
     made = data("tab03-offline-ability", tmp_path, seeds=(1, 2))
-    write_results(tmp_path, made.params, "tiny")
+    write_results(made.params, "tiny")
     made = data("tab03-offline-ability", tmp_path, seeds=(1, 2))
     table = table_of("tab03-offline-ability", made)
     frame = made.rows.frame
@@ -210,7 +211,7 @@ def test_a_setting_has_an_effect_where_its_switch_is_on(
 
 
 def test_paper_numbers_stand_beside_ours(data: Make, params: Params, tmp_path: Path) -> None:
-    write_results(tmp_path, params, "paper", comet=COMET_OF_THE_PAPER)
+    write_results(params, "paper", comet=COMET_OF_THE_PAPER)
     lines = {
         (line["pair"], line["system"], line["knob"]): line
         for name in ("tab05-numbers", "tab06-numbers")
@@ -227,7 +228,7 @@ def test_paper_numbers_stand_beside_ours(data: Make, params: Params, tmp_path: P
 def test_paper_numbers_of_the_analyses_stand_beside_ours(
     data: Make, params: Params, tmp_path: Path
 ) -> None:
-    write_results(tmp_path, params, "paper")
+    write_results(params, "paper")
     expected = {
         "tab01-confidence": ("paper_confidence_kendall", "0.65"),
         "tab02-sizes": ("paper_bleu_after", "32.75"),
@@ -250,14 +251,14 @@ def test_another_pair_has_no_columns_for_the_paper(data: Make, name: str) -> Non
 def test_ours_theirs_and_the_difference_stand_in_one_table(
     data: Make, params: Params, tmp_path: Path
 ) -> None:
-    write_results(tmp_path, params, "paper", comet=COMET_OF_THE_PAPER)
+    write_results(params, "paper", comet=COMET_OF_THE_PAPER)
     made = data("tab10-beside-paper", tmp_path, "paper")
     lines = {
         (line["pair"], line["row"], line["setting"], line["score"]): line
         for line in csv_of(table_of("tab10-beside-paper", made))
     }
     line = lines["wmt15-deen", "ITST", "δ = 0.5", "SacreBLEU"]
-    ours = lagged_bleu(made, "wmt15-deen", "itst", "uni", 0.5)
+    ours = lagged_bleu("wmt15-deen", "itst", "uni", 0.5)
     assert float(line["paper"]) == 29.51
     assert float(line["ours"]) == pytest.approx(ours)
     assert float(line["difference"]) == pytest.approx(ours - 29.51)
@@ -266,9 +267,9 @@ def test_ours_theirs_and_the_difference_stand_in_one_table(
     assert float(lines["wmt15-deen", "SM²-Bi with λ = 1.0", "γ = 0.99", "AL"]["paper"]) == 5.79
 
 
-def lagged_bleu(made: FigureData, pair: str, method: str, variant: str, knob: float) -> float:
+def lagged_bleu(pair: str, method: str, variant: str, knob: float) -> float:
     """BLEU straight from the file of scores."""
-    path = made.results / "points" / pair / method / variant / "seed1" / "test" / "scores.json"
+    path = Point(Run(pair, method, variant, 1), "test").folder / "scores.json"
     points = json.loads(path.read_text(encoding="utf-8"))["points"]
     (value,) = (one["scores"]["bleu"]["value"] for one in points if one["knob"] == knob)
     return float(value)
@@ -277,7 +278,7 @@ def lagged_bleu(made: FigureData, pair: str, method: str, variant: str, knob: fl
 def test_each_table_of_numbers_has_its_own_pairs(
     data: Make, params: Params, tmp_path: Path
 ) -> None:
-    write_results(tmp_path, params, "paper")
+    write_results(params, "paper")
     pairs = {
         name: {line["pair"] for line in csv_of(table_of(name, data(name, tmp_path, "paper")))}
         for name in TABLES

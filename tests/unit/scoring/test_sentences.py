@@ -22,7 +22,7 @@ def params() -> Params:
 
 
 @pytest.fixture
-def point(params: Params, tmp_path: Path) -> Path:
+def point(params: Params, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Four sentences at two knob values; the last one is empty at the second."""
     outputs = {0.1: [GOOD] * 4, 0.3: [GOOD, BAD, BAD, ""]}
     instances = [
@@ -30,7 +30,8 @@ def point(params: Params, tmp_path: Path) -> Path:
         for knob, some in outputs.items()
         for index, output in enumerate(some)
     ]
-    return write_point(tmp_path, params, "sm2/bi", instances)
+    monkeypatch.chdir(tmp_path)
+    return write_point(params, "sm2/bi", instances)
 
 
 def scored(point: Path) -> dict[Any, dict[str, float]]:

@@ -25,7 +25,7 @@ from simt.paper.report.pictures import theme_colours
 from simt.paper.report.policy_viewer import viewer_data
 from simt.paper.report.runs import provenance, read_runs
 from simt.params import Params
-from simt.runs import RESULTS, why_left_out
+from simt.runs import why_left_out
 
 _HERE = Path(__file__).parent
 
@@ -51,7 +51,7 @@ def render_page(params: Params) -> str:
             study=study,
             params=params,
             result=result,
-            main_results=main_results(params, RESULTS),
+            main_results=main_results(params),
             figures=[figure for figure in figures if figure != result],
             tables=tables,
             colours=Markup(theme_colours(figure.picture for figure in figures)),

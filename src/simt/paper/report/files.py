@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from simt.problems import parse_json, read_text
-from simt.runs import RESULTS
+from simt.runs import paper_folder
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Files:
     @property
     def paper(self) -> Path:
         """Where figures, tables and claims are."""
-        return RESULTS / "paper" / self.study
+        return paper_folder(self.study)
 
     def text(self, path: Path) -> str:
         """The text of a file."""

@@ -16,7 +16,7 @@ from simt.paper.rows import Gap, Place
 from simt.params import Knob, Params
 from simt.pieces import visible, word_ends
 from simt.products import INSTANCES_FILE, SCORES_FILE, STATES_FILE
-from simt.runs import RESULTS, Point, Run, corpus_folder, why_left_out
+from simt.runs import Point, Run, corpus_folder, why_left_out
 from simt.settings import METHOD_SETTINGS, MethodSettings
 from simt.systems import label_of
 
@@ -26,7 +26,7 @@ _SHOWN_SCORES = ("al_token", "al_word", "sa_word")
 
 def viewer_data(files: Files, params: Params) -> Plain | None:
     """What the script of the policy viewer needs; None where the study has nothing for it."""
-    data = gather(params, params.paper.policy_viewer, RESULTS, with_paper_numbers=False)
+    data = gather(params, params.paper.policy_viewer, with_paper_numbers=False)
     if why_left_out(params, data.study, data.drawing):
         return None
     pair = data.pairs[0]
