@@ -96,16 +96,14 @@ def test_a_knob_value_is_part_of_the_name(compare: Compare) -> None:
     assert compare("sm2/bi@0.2", "itst/uni")[3].endswith("SM²-Bi at 0.2 is better")
 
 
-def test_a_knob_value_that_several_models_have_is_refused(
-    compare: Compare, params: Params, tmp_path: Path
-) -> None:
-    write_point(tmp_path, params, "waitk/k3", [decoded(index, 1, BAD, 3) for index in range(30)])
+def test_a_knob_value_that_several_models_have_is_refused(compare: Compare, params: Params) -> None:
+    write_point(params, "waitk/k3", [decoded(index, 1, BAD, 3) for index in range(30)])
     with pytest.raises(SimtError, match="wait-k at 1 is one of several models, waitk/k1, waitk/k3"):
         compare("waitk@1", "sm2/bi")
 
 
 def test_a_latency_at_the_end_of_a_curve_is_not_said_to_be_out_of_reach(
-    compare: Compare, params: Params, tmp_path: Path
+    compare: Compare, params: Params
 ) -> None:
     """Half of the sentences lag by 1 and half by 3: half of the resamples do not reach AL 2."""
     instances = [
@@ -113,7 +111,7 @@ def test_a_latency_at_the_end_of_a_curve_is_not_said_to_be_out_of_reach(
         for knob, lag in ((7, 3), (9, 4))
         for index in range(30)
     ]
-    write_point(tmp_path, params, "multipath/uni", instances)
+    write_point(params, "multipath/uni", instances)
     with pytest.raises(SimtError, match=r"share no whole AL on tiny-deen in 95% of the resamples"):
         compare("sm2/bi", "multipath/uni")
 

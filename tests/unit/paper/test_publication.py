@@ -32,7 +32,7 @@ def test_earlier_publication_is_not_replaced_with_work_of_others(
     work = tmp_path / "figures" / "thesis.tex"
     work.write_text("three years of work")
     with pytest.raises(SimtError, match=complaint):
-        publish(params, "tiny", tmp_path)
+        publish(params, tmp_path)
     assert work.exists()
 
 
