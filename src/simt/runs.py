@@ -33,7 +33,7 @@ CORPUS_FOLDER = f"{RESULTS}/corpora/{{pair}}"
 RUN_FOLDER = f"{RESULTS}/runs/{RUN_NAME}"
 POINT_FOLDER = f"{RESULTS}/points/{POINT_NAME}"
 PAPER_FOLDER = f"{RESULTS}/paper/{{study}}"
-COMPARISON = "fig03-bleu-al"  # the figure that shows every system to compare
+MAIN_FIGURE = "fig03-bleu-al"  # the figure that shows every system to compare
 
 CorpusStep = Literal["fetch", "prepare", "bpe"]
 Kind = Literal["figures", "tables"]
@@ -243,7 +243,7 @@ def study_runs(study: Study) -> list[Run]:
 
 def compared_runs(params: Params, study: Study) -> list[Run]:
     """The trainings of the systems that the paper compares with each other, on every pair."""
-    return [run for run in study_runs(study) if _is_drawn(run, params.paper.figures[COMPARISON])]
+    return [run for run in study_runs(study) if _is_drawn(run, params.paper.figures[MAIN_FIGURE])]
 
 
 def drawing_points(study: Study, drawing: Drawing) -> list[Point]:

@@ -47,8 +47,8 @@ from simt.products import (
     written,
 )
 from simt.runs import (
-    COMPARISON,
     CORPUS_FOLDERS,
+    MAIN_FIGURE,
     RESULTS,
     CorpusStep,
     Kind,
@@ -405,7 +405,7 @@ class Steps:
             (self.curves(), ("curves.csv",)),
             *((self.corpus(pair, "bpe"), (STATS_FILE,)) for pair in self._study.runs),
         ]
-        main_figure = self._params.paper.figures[COMPARISON]  # the first thing that the page says
+        main_figure = self._params.paper.figures[MAIN_FIGURE]  # the first thing that the page says
         for point in decoded_points(self._params, self._study, main_figure):
             reads += self._numbers(point)
         for point in decoded_points(self._params, self._study, viewer):

@@ -13,13 +13,13 @@ from simt.atomic import atomic_file, atomic_folder, read_object, write_json
 from simt.check import check_stage
 from simt.errors import SimtError
 from simt.paper.claims_report import OUTCOMES
-from simt.paper.main_result import MAIN_FIGURE, main_results
+from simt.paper.main_result import main_results
 from simt.paper.report.files import Files
 from simt.paper.report.runs import FinishedRun, provenance, read_runs
 from simt.paper.report.words import count, hours
 from simt.params import Params
 from simt.products import CAPTION_FORMAT
-from simt.runs import RESULTS, Kind, study_drawings
+from simt.runs import MAIN_FIGURE, RESULTS, Kind, study_drawings
 from simt.steps import OF_SENTENCES, Steps
 
 PROVENANCE_FILE = "provenance.json"  # also tells that a folder may be replaced

@@ -16,7 +16,7 @@ from simt.cost import study_cost
 from simt.errors import SimtError
 from simt.pages import shared_file
 from simt.paper.claims_report import ClaimsReport
-from simt.paper.main_result import MAIN_FIGURE, main_results
+from simt.paper.main_result import main_results
 from simt.paper.report import words
 from simt.paper.report.curves import training_panels
 from simt.paper.report.drawings import all_signatures, shown_figures, shown_tables
@@ -25,7 +25,7 @@ from simt.paper.report.pictures import theme_colours
 from simt.paper.report.policy_viewer import viewer_data
 from simt.paper.report.runs import provenance, read_runs
 from simt.params import Params
-from simt.runs import RESULTS, why_left_out
+from simt.runs import MAIN_FIGURE, RESULTS, why_left_out
 
 _HERE = Path(__file__).parent
 
