@@ -7,7 +7,7 @@ from pathlib import Path
 from simt.pairs import FetchSettings, Licensed, Local
 from simt.params import Params
 from simt.products import SETTINGS_FILE
-from simt.runs import corpus_folder, corpus_settings
+from simt.runs import corpus_folder, fetch_settings
 
 
 def corpora_folder() -> Path | None:
@@ -71,7 +71,7 @@ def changed_since_copied(params: Params, study_name: str, corpora: Path | None) 
 
 
 def _newer_of_pair(params: Params, pair: str, corpora: Path) -> list[str]:
-    settings, raw = _fetch_settings(params, pair), corpus_folder(pair, "fetch")
+    settings, raw = fetch_settings(params, pair), corpus_folder(pair, "fetch")
     newer = []
     for name, entry in (settings.licensed | settings.local).items():
         for inside in _wanted(settings, name):
@@ -83,19 +83,13 @@ def _newer_of_pair(params: Params, pair: str, corpora: Path) -> list[str]:
     return newer
 
 
-def _fetch_settings(params: Params, pair: str) -> FetchSettings:
-    settings = corpus_settings(params, pair, "fetch")
-    assert isinstance(settings, FetchSettings)
-    return settings
-
-
 def _wanted(settings: FetchSettings, name: str) -> list[str]:
     """The files that the splits read of an entry, as paths inside it."""
     return [file.partition("/")[2] for file in settings.files if file.startswith(f"{name}/")]
 
 
 def _missing_of_pair(params: Params, pair: str, corpora: Path | None) -> list[str]:
-    settings, raw = _fetch_settings(params, pair), corpus_folder(pair, "fetch")
+    settings, raw = fetch_settings(params, pair), corpus_folder(pair, "fetch")
     messages = []
     for name, entry in (settings.licensed | settings.local).items():
         wanted = _wanted(settings, name)

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import yaml
 
@@ -22,7 +21,7 @@ from simt.atomic import atomic_file, write_json
 from simt.cost import study_cost
 from simt.errors import SimtError
 from simt.gpus import gpus_here
-from simt.pairs import PrepareSettings, raw_files
+from simt.pairs import raw_files
 from simt.params import Params, load_params
 from simt.problems import Problems
 from simt.rehearsal.disk import DiskNeed, disk_need, folder_bytes, unknown_sizes
@@ -31,7 +30,7 @@ from simt.rehearsal.outcome import Failure, failures, gather, measurements
 from simt.rehearsal.page import Rehearsal, write_page
 from simt.rehearsal.shrinking import ON_CPU, ON_GPU, STAND_INS, Names, shrunk
 from simt.rehearsal.stand_in import write_stand_ins
-from simt.runs import MEASUREMENTS_FILE, REHEARSALS, corpus_folder, corpus_settings
+from simt.runs import MEASUREMENTS_FILE, REHEARSALS, corpus_folder, prepare_settings
 from simt.strict_yaml import read_yaml
 from simt.wording import gigabytes
 
@@ -146,7 +145,7 @@ def _set_up(folder: Path, params: Params, choices: Choices, stand_ins: Names) ->
     here = load_params(path)
     _link_corpora(choices.corpora, folder / "corpora")
     for pair, entries in stand_ins.items():
-        settings = cast(PrepareSettings, corpus_settings(here, pair, "prepare"))
+        settings = prepare_settings(here, pair)
         write_stand_ins(settings, entries, folder / "corpora" / STAND_INS / pair)
     for pair in params.studies[choices.study].runs:
         _link_raw(params, pair, set(stand_ins.get(pair, ())), folder)

@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
-from simt.pairs import Download, FetchSettings, Splits
+from simt.pairs import Download, Splits
 from simt.params import Params
-from simt.runs import corpus_folder, corpus_settings, scoring_settings, study_points
+from simt.runs import corpus_folder, fetch_settings, scoring_settings, study_points
 from simt.scoring.comet import CometUnavailable, find_model
 from simt.settings import TOY_ESTIMATOR
 from simt.user_files import plain_or_gz, what_is_missing
@@ -35,7 +34,7 @@ def missing_items(
 def _missing_of_pair(
     params: Params, study: str, pair: str, corpora: Path | None
 ) -> Iterator[Missing]:
-    settings = cast(FetchSettings, corpus_settings(params, pair, "fetch"))
+    settings = fetch_settings(params, pair)
     raw = corpus_folder(pair, "fetch")
     downloads = {}
     for name, entry in (settings.downloads | settings.licensed | settings.local).items():
