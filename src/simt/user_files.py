@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from simt.pairs import FetchSettings, Licensed, Local
+from simt.pairs import Licensed, Local
 from simt.params import Params
 from simt.products import SETTINGS_FILE
 from simt.runs import corpus_folder, fetch_settings
@@ -72,9 +72,9 @@ def changed_since_copied(params: Params, study_name: str, corpora: Path | None) 
 
 def _newer_of_pair(params: Params, pair: str, corpora: Path) -> list[str]:
     settings, raw = fetch_settings(params, pair), corpus_folder(pair, "fetch")
-    newer = []
+    newer, wanted = [], settings.wanted()
     for name, entry in (settings.licensed | settings.local).items():
-        for inside in _wanted(settings, name):
+        for inside in wanted.get(name, ()):
             copy, source = raw / name / inside, plain_or_gz(corpora / entry.folder / inside)
             if source is None or not copy.is_file():
                 continue
@@ -83,16 +83,11 @@ def _newer_of_pair(params: Params, pair: str, corpora: Path) -> list[str]:
     return newer
 
 
-def _wanted(settings: FetchSettings, name: str) -> list[str]:
-    """The files that the splits read of an entry, as paths inside it."""
-    return [file.partition("/")[2] for file in settings.files if file.startswith(f"{name}/")]
-
-
 def _missing_of_pair(params: Params, pair: str, corpora: Path | None) -> list[str]:
     settings, raw = fetch_settings(params, pair), corpus_folder(pair, "fetch")
     messages = []
     for name, entry in (settings.licensed | settings.local).items():
-        wanted = _wanted(settings, name)
+        wanted = settings.wanted().get(name, [])
         if all((raw / name / inside).is_file() for inside in wanted):
             continue  # copied by an earlier call
         if message := what_is_missing(entry, wanted, corpora):

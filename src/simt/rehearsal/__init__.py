@@ -18,19 +18,19 @@ from pathlib import Path
 import yaml
 
 from simt.atomic import atomic_file, write_json
+from simt.corpus.fetch import is_fetched, note_of
 from simt.cost import study_cost
 from simt.errors import SimtError
 from simt.gpus import gpus_here
-from simt.pairs import raw_files
 from simt.params import Params, load_params
 from simt.problems import Problems
 from simt.rehearsal.disk import DiskNeed, disk_need, folder_bytes, unknown_sizes
-from simt.rehearsal.missing import Missing, is_fetched, missing_items, to_stand_in
+from simt.rehearsal.missing import Missing, missing_items, to_stand_in
 from simt.rehearsal.outcome import Failure, failures, gather, measurements
 from simt.rehearsal.page import Rehearsal, write_page
 from simt.rehearsal.shrinking import ON_CPU, ON_GPU, STAND_INS, Names, shrunk
 from simt.rehearsal.stand_in import write_stand_ins
-from simt.runs import MEASUREMENTS_FILE, REHEARSALS, corpus_folder, prepare_settings
+from simt.runs import MEASUREMENTS_FILE, REHEARSALS, corpus_folder, fetch_settings, prepare_settings
 from simt.strict_yaml import read_yaml
 from simt.wording import gigabytes
 
@@ -187,19 +187,15 @@ def _link_raw(params: Params, pair: str, stand_ins: set[str], folder: Path) -> N
     if params.pairs[pair].toy is not None:
         return
     raw = corpus_folder(pair, "fetch")
-    by_entry: dict[str, list[str]] = {}
-    for file in raw_files(params.splits(pair)):
-        entry, _, inside = file.partition("/")
-        by_entry.setdefault(entry, []).append(inside)
-    for entry, wanted in by_entry.items():
+    for entry, wanted in fetch_settings(params, pair).wanted().items():
         if entry in stand_ins or not is_fetched(raw, entry, wanted):
             continue
-        for name in (f".fetched/{entry}.json", *(f"{entry}/{inside}" for inside in wanted)):
-            link = folder / raw / name
+        for path in (note_of(raw, entry), *(raw / entry / inside for inside in wanted)):
+            link = folder / path
             if not link.exists():
                 link.parent.mkdir(parents=True, exist_ok=True)
                 link.unlink(missing_ok=True)
-                link.symlink_to((raw / name).resolve())
+                link.symlink_to(path.resolve())
 
 
 # --- the run ----------------------------------------------------------------------------------
