@@ -1,6 +1,5 @@
 """A trained system as a folder of its own: all that translating needs, and nothing that can run."""
 
-import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -59,7 +58,7 @@ def _export_run(params: Params, run: Run, settings: SystemSettings, knob: Knob, 
     for path in sorted(bpe.iterdir()):
         if SUBWORD_FILE.fullmatch(path.name):
             shutil.copyfile(path, to / path.name)
-    write_json(to / SYSTEM_FILE, json.loads(settings.as_json()))
+    write_json(to / SYSTEM_FILE, settings.as_values())
     files = sorted(to.iterdir())
     write_card(params, run, knob, to)
     manifest = Manifest(

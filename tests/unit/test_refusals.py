@@ -44,7 +44,7 @@ def log(tmp_path: Path) -> Path:
 
 
 def small_fetch() -> str:
-    settings = json.loads(fetch_settings(PARAMS, "tiny-deen").as_json())
+    settings = fetch_settings(PARAMS, "tiny-deen").as_values()
     settings["toy"]["sizes"] = TOY
     return json.dumps(settings)
 

@@ -52,7 +52,7 @@ def publish(params: Params, study_name: str, to: Path) -> None:
         with atomic_file(folder / _PAGE) as stream:
             stream.write(_page(params, files, drawings, made_by, to))
         settings = Steps(params, study_name).report().settings
-        write_json(folder / _SETTINGS_FILE, settings.model_dump(mode="json"))
+        write_json(folder / _SETTINGS_FILE, settings.as_values())
         write_json(folder / PROVENANCE_FILE, made_by)
 
 
