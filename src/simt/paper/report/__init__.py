@@ -8,13 +8,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from simt.atomic import atomic_file
 from simt.cost import study_cost
 from simt.errors import SimtError
-from simt.pages import shared_file
+from simt.pages import shared_file, templates_in
 from simt.paper.claims_report import ClaimsReport
 from simt.paper.main_result import main_results
 from simt.paper.report import words
@@ -83,13 +83,7 @@ def _claims_report(files: Files) -> dict[str, Any]:
 
 def _templates() -> Environment:
     """Everything is escaped but our own style and script."""
-    templates = Environment(
-        loader=FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    templates = templates_in(_HERE)
     templates.filters.update(
         hours=words.hours, many=words.many, signed=words.signed, count=words.count,
         direction=words.direction,
