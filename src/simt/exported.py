@@ -8,7 +8,7 @@ from safetensors.torch import save
 
 from simt.atomic import atomic_file, write_json
 from simt.corpus.bpe import open_vocabularies
-from simt.decoding import prepare_settings, settings_of_run
+from simt.decoding import prepared_with, settings_of_run
 from simt.errors import SimtError
 from simt.markers import FileMark
 from simt.methods import METHODS, Knob, Method, Model
@@ -77,7 +77,7 @@ def _system_settings(params: Params, run: Run, knob: Knob | None) -> SystemSetti
         source=entry.source,
         target=entry.target,
         run=settings_of_run(run.folder),
-        text=prepare_settings(corpus_folder(run.pair)).text,
+        text=prepared_with(corpus_folder(run.pair)).text,
         decoding=params.decoding,
         knobs=params.knobs(run.pair, run.method, run.variant),
         knob=knob,

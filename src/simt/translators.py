@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from simt.corpus.bpe import open_subwords
 from simt.corpus.text import source_tokeniser, target_tokeniser
-from simt.decoding import open_run, prepare_settings
+from simt.decoding import open_run, prepared_with
 from simt.errors import SimtError
 from simt.methods import Knob, Method, Model
 from simt.pairs import TextSettings
@@ -111,7 +111,7 @@ def _of_run(params: Params, run: Run) -> System:
     corpus = corpus_folder(run.pair)
 
     def opened() -> Translator:
-        text = prepare_settings(corpus).text
+        text = prepared_with(corpus).text
         parts = open_run(run.folder, corpus)
         return make_translator(parts, languages, text, corpus / "bpe", params.decoding)
 
