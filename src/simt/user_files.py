@@ -8,6 +8,7 @@ from simt.pairs import Licensed, Local
 from simt.params import Params
 from simt.products import SETTINGS_FILE
 from simt.runs import corpus_folder, fetch_settings
+from simt.wording import indented
 
 
 def corpora_folder() -> Path | None:
@@ -50,7 +51,7 @@ def before_the_first_download(
         return None
     lines = ["files are missing that only you can provide; nothing has been downloaded yet"]
     for pair, messages in missing.items():
-        lines += [f"{pair}:", *(_indented(message) for message in messages)]
+        lines += [f"{pair}:", *(indented(message) for message in messages)]
     lines.append(f"Then start again. To go without a pair, take it out of studies.{params.study}.")
     return "\n".join(lines)
 
@@ -110,7 +111,7 @@ def what_is_missing(
         f"Put these files (each may be compressed as .gz) {_where(entry, corpora)}:",
     ]
     lines += [f"  {inside}: {'there' if found[inside] else 'missing'}" for inside in wanted]
-    return "\n".join([lines[0], *map(_indented, lines[1:])])
+    return "\n".join([lines[0], *map(indented, lines[1:])])
 
 
 def _what(entry: Licensed | Local) -> list[str]:
@@ -127,7 +128,3 @@ def _where(entry: Licensed | Local, corpora: Path | None) -> str:
         return f"below $SIMT_CORPORA/{entry.folder} (set SIMT_CORPORA to a folder of your own)"
     state = "" if corpora.is_dir() else " is not a folder"
     return f"below {corpora / entry.folder} (SIMT_CORPORA={corpora}{state})"
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.split("\n"))

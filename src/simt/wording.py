@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers and lines as people read them."""
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
@@ -35,3 +35,8 @@ def gigabytes(size: int | None) -> str:
     if size is None:
         return "?"
     return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.1f} MB"
+
+
+def indented(text: str) -> str:
+    """Every line of it, below another."""
+    return "\n".join(f"  {line}" for line in text.split("\n"))

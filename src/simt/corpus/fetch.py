@@ -37,6 +37,7 @@ from simt.errors import SimtError
 from simt.pairs import Download, FetchSettings, Licensed, Local
 from simt.settings import Settings
 from simt.user_files import plain_or_gz, what_is_missing
+from simt.wording import indented
 
 Entry = Download | Licensed | Local
 LOCAL = "local"
@@ -91,7 +92,7 @@ def fetch(
             records[name] = _fetch_entry(name, wanted, settings, folders)
     if problems:
         number = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
-        raise SimtError(f"fetch has {number}:\n" + _indented("\n".join(problems)))
+        raise SimtError(f"fetch has {number}:\n" + indented("\n".join(problems)))
     shutil.rmtree(folders.transfers, ignore_errors=True)
     return _manifest(settings, records)
 
@@ -271,7 +272,7 @@ def _fetch_download(
             return attempt()
         except RejectedError as error:
             reasons.append(f"{label}: {error}")
-    tried = _indented("\n".join(reasons))
+    tried = indented("\n".join(reasons))
     raise SimtError(
         f"{entry.file_name} could not be had:\n{tried}\n"
         f"  {_remedy(name, entry, wanted, folders.corpora)}"
@@ -469,7 +470,3 @@ def _manifest(settings: FetchSettings, records: Mapping[str, EntryRecord]) -> di
         "licensed": {name: origins[name] for name in origins if name in settings.licensed},
         "local": {name: origins[name] for name in origins if name in settings.local},
     }
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.split("\n"))

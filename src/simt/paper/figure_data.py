@@ -6,19 +6,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from simt.corpus.oracle import OraclePoint
 from simt.errors import SimtError
 from simt.paper.rows import (
     ALL,
     Gap,
     Number,
-    OraclePoint,
     Place,
     Rows,
     load_oracle,
     load_rows,
     load_training_sentences,
 )
-from simt.params import Drawing, Knob, Params, Study
+from simt.params import Drawing, Knob, Params, Study, Variant
 from simt.runs import Run, drawing_points
 from simt.settings import METHOD_SETTINGS
 from simt.systems import system_key
@@ -143,6 +143,10 @@ class FigureData:
         knob_range = METHOD_SETTINGS[place.run.method].knob_range
         assert knob_range is not None, f"{place.run} has the knob value {place.knob}"
         return KnobName(knob_range.symbol, f"{numbers[0]:g}")
+
+    def recipe(self, system: System) -> Variant:
+        """The entry in params.yaml of a system, of several variants the first."""
+        return self.params.methods[system.method].variants[system.variants[0]]
 
     def training_sentences(self, pair: str) -> int:
         """How many sentence pairs the training text of a pair has."""

@@ -14,6 +14,7 @@ from math import inf, isinf, isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from simt.corpus.oracle import OraclePoint
 from simt.errors import SimtError
 from simt.params import Knob
 from simt.problems import parse_json, read_text
@@ -246,19 +247,15 @@ def _row(place: Place, metric: str, value: float | None, signature: str) -> Scor
     )  # fmt: skip
 
 
-class OraclePoint(NamedTuple):
-    """What the policy that knows the gold alignments reaches, in words."""
-
-    al_word: float
-    sa_word: float
-
-
 def load_oracle(results: Path, pair: str) -> list[OraclePoint]:
     """The oracle's curve on the aligned sentences of a pair; empty where there is none."""
     path = results / "corpora" / pair / "text" / "oracle.json"
     entries = (read_json(path) or {}).get("aligned", [])
     try:
-        points = [OraclePoint(float(one["al_word"]), float(one["sa_word"])) for one in entries]
+        points = [
+            OraclePoint(int(one["offset"]), float(one["al_word"]), float(one["sa_word"]))
+            for one in entries
+        ]
     except (KeyError, TypeError, ValueError) as error:
         raise SimtError(f"{path} is not an oracle's curve ({error!r}): prepare again") from None
     return [point for point in points if not any(map(isnan, point))]

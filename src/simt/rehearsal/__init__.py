@@ -22,6 +22,7 @@ from simt.corpus.fetch import is_fetched, note_of
 from simt.cost import study_cost
 from simt.errors import SimtError
 from simt.gpus import gpus_here
+from simt.likeness import OF_MODELS
 from simt.params import Params, load_params
 from simt.problems import Problems
 from simt.rehearsal.disk import DiskNeed, disk_need, folder_bytes, unknown_sizes
@@ -43,7 +44,6 @@ PAGE = "rehearsal.html"
 _LOOK_EVERY_S = 5.0  # at the disk
 # What the study would try again must show, at the first try.
 ONCE = ("--retries", "0", "--preemptible-retries", "0")
-_ON_ONE_THREAD = ("train", "decode", "confidences", "states")
 
 Say = Callable[[str], None]
 
@@ -215,7 +215,7 @@ def _run(folder: Path, choices: Choices, lock: int) -> tuple[bool, int]:
     options = ["--config", *choice, *ONCE, "--keep-going"]
     if _is_on_cpu(choices.profile):
         # Most of a short job is its start, which takes one core.
-        options += ["--set-threads", *(f"{rule}=1" for rule in _ON_ONE_THREAD)]
+        options += ["--set-threads", *(f"{rule}=1" for rule in OF_MODELS)]
     environment = _environment(folder, choices)
     if any((folder / ".snakemake" / "locks").glob("*")):  # of one that was killed
         subprocess.run([*program, "--unlock"], cwd=folder, env=environment, capture_output=True)

@@ -222,7 +222,7 @@ def test_the_model_of_the_paper_goes_before_others(own: Path, edit: Edit) -> Non
 
 def test_oracle_is_read_where_there_is_one(results: Path, tmp_path: Path) -> None:
     curve = load_oracle(results, "tiny-deen")
-    assert curve[4] == (4.0, 1.0)
+    assert curve[4] == (0, 4.0, 1.0)
     assert load_oracle(tmp_path, "tiny-deen") == []
 
 
