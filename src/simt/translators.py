@@ -10,6 +10,7 @@ from simt.corpus.bpe import open_subwords
 from simt.corpus.text import source_tokeniser, target_tokeniser
 from simt.decoding import open_run, prepared_with
 from simt.errors import SimtError
+from simt.knobs import knob_text
 from simt.methods import Knob, Method, Model
 from simt.pairs import TextSettings
 from simt.params import Params
@@ -75,11 +76,6 @@ def _number(text: str) -> Knob | None:
 
 def _listed(knobs: Iterable[Knob]) -> str:
     return " ".join(map(knob_text, knobs))
-
-
-def knob_text(knob: Knob) -> str:
-    """A knob value as a person writes it."""
-    return knob if isinstance(knob, str) else f"{knob:g}"
 
 
 def make_translator(

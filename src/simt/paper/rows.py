@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simt.corpus.oracle import OraclePoint
 from simt.errors import SimtError
+from simt.knobs import read_knob
 from simt.params import Knob
 from simt.problems import parse_json, read_text
 from simt.runs import Point, Run
@@ -208,9 +209,7 @@ def _knob_rows(
     point: Point, group: str, entries: Iterable[Mapping[str, Any]]
 ) -> Iterator[ScoreRow]:
     for entry in entries:
-        knob = entry["knob"]
-        value = knob if knob in ("full", None) else float(knob)
-        place = Place(point.run, point.split, value, group)
+        place = Place(point.run, point.split, read_knob(entry["knob"]), group)
         for metric, score in entry["scores"].items():
             yield _row(place, metric, score["value"], score["signature"])
 
