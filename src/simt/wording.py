@@ -6,6 +6,11 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
+def counted(number: int, noun: str) -> str:
+    """The same of what may be many thousands: ``1 seed``, ``2,000 sentences``."""
+    return f"{number:,} {noun if number == 1 else noun + 's'}"
+
+
 def short(number: float) -> str:
     """Three digits and a unit."""
     for unit, size in (("E", 1e18), ("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):

@@ -16,11 +16,12 @@ from simt.paper.claims_report import OUTCOMES
 from simt.paper.main_result import main_results
 from simt.paper.report.files import Files
 from simt.paper.report.runs import FinishedRun, provenance, read_runs
-from simt.paper.report.words import count, hours
+from simt.paper.report.words import hours
 from simt.params import Params
 from simt.products import CAPTION_FORMAT
 from simt.runs import MAIN_FIGURE, RESULTS, Kind, study_drawings
 from simt.steps import OF_SENTENCES, Steps
+from simt.wording import count
 
 PROVENANCE_FILE = "provenance.json"  # also tells that a folder may be replaced
 _DRAWN_AS: Mapping[Kind, str] = {"figures": "png", "tables": "md"}

@@ -26,6 +26,7 @@ from simt.paper.report.policy_viewer import viewer_data
 from simt.paper.report.runs import provenance, read_runs
 from simt.params import Params
 from simt.runs import MAIN_FIGURE, RESULTS, why_left_out
+from simt.wording import count
 
 _HERE = Path(__file__).parent
 
@@ -85,7 +86,7 @@ def _templates() -> Environment:
     """Everything is escaped but our own style and script."""
     templates = templates_in(_HERE)
     templates.filters.update(
-        hours=words.hours, many=words.many, signed=words.signed, count=words.count,
+        hours=words.hours, many=words.many, signed=words.signed, count=count,
         direction=words.direction,
     )  # fmt: skip
     own = {name: (_HERE / name).read_text(encoding="utf-8") for name in _OWN_FILES}
