@@ -60,7 +60,7 @@ class Inspection:
             return Status("stale" if str(error) == EARLIER else "damaged", str(error), False)
         if marker is None:
             return Status("to do")
-        if differences := list(_differences(marker.settings, _plain(step))):
+        if differences := list(_differences(marker.settings, step.settings.as_values())):
             return Status("stale", "; ".join(differences), is_recorded(step))
         if marker.files.keys() != set(step.product.vouched):
             return Status("stale", EARLIER, False)
@@ -95,11 +95,6 @@ def is_recorded(step: Step) -> bool:
     """Whether Snakemake has noted how it made a step: without that it sees no other setting."""
     name = urlsafe_b64encode(str(step.marker).encode()).decode()
     return Path(".snakemake", "metadata", name).exists()
-
-
-def _plain(step: Step) -> dict[str, Any]:
-    settings: dict[str, Any] = json.loads(step.settings.as_json())
-    return settings
 
 
 def _differences(found: Any, wanted: Any, path: str = "") -> Iterator[str]:
@@ -226,7 +221,7 @@ def unseen_changes(params: Params, steps: Iterable[Step]) -> str:
     wrong = sum(
         not is_recorded(step)
         and (found := settings_of(step.marker)) is not None
-        and found != _plain(step)
+        and found != step.settings.as_values()
         for step in steps
     )
     if not wrong:

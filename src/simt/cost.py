@@ -25,7 +25,6 @@ from simt.atomic import read_object
 from simt.datasheets import Gpu
 from simt.errors import SimtError
 from simt.markers import settings_of
-from simt.pairs import BpeSettings
 from simt.params import Params
 from simt.products import RUN_FILE, SETTINGS_FILE
 from simt.runs import (
@@ -33,8 +32,8 @@ from simt.runs import (
     REHEARSALS,
     RESULTS,
     Run,
+    bpe_settings,
     corpus_folder,
-    corpus_settings,
     run_settings,
     study_runs,
 )
@@ -179,7 +178,7 @@ def _weights(size: ModelSettings) -> tuple[int, int]:
 
 def pair_text(params: Params, pair: str) -> Text:
     """Sizes of a pair as its corpus has them; before it is made, as many words as merges."""
-    bpe = cast(BpeSettings, corpus_settings(params, pair, "bpe"))
+    bpe = bpe_settings(params, pair)
     path = corpus_folder(pair, "bpe") / "stats.json"
     stats = read_object(path)
     if stats is None:

@@ -113,7 +113,7 @@ class SplitText:
             raw = _raw_text(text / f"{split}.raw.jsonl", len(sources))
             sources = [sentence.source for sentence in raw]
             references = [list(sentence.references) for sentence in raw]
-        prepared = prepare_settings(corpus)
+        prepared = prepared_with(corpus)
         tokeniser = target_tokeniser(prepared.text, prepared.target)
         source_subwords, target_subwords = open_subwords(bpe)
         source_has_blanks = source_tokeniser(prepared.text, prepared.source).has_blanks
@@ -311,7 +311,7 @@ def _open_split(corpus: Path, split: str) -> EncodedSplit:
     return encoded
 
 
-def prepare_settings(corpus: Path) -> PrepareSettings:
+def prepared_with(corpus: Path) -> PrepareSettings:
     """How the text of a pair was prepared."""
     return _settings(PrepareSettings, corpus / "text" / SETTINGS_FILE, REMEDY)
 

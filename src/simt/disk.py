@@ -3,12 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from simt.cost import StudyCost
-from simt.pairs import FetchSettings
 from simt.params import Params
-from simt.runs import corpus_folder, corpus_settings, paper_folder, run_settings, study_points
+from simt.runs import corpus_folder, fetch_settings, paper_folder, run_settings, study_points
 from simt.schedule import Schedule
 from simt.settings import RunSettings
 
@@ -56,7 +54,7 @@ def resumable_bytes(settings: RunSettings, weights: int) -> int:
 
 def text_bytes(params: Params, pair: str) -> int | None:
     """What the corpus of a pair will take, by its downloads; None where none says its size."""
-    settings = cast(FetchSettings, corpus_settings(params, pair, "fetch"))
+    settings = fetch_settings(params, pair)
     known = sum(download.bytes or 0 for download in settings.downloads.values())
     return TEXT_PER_DOWNLOAD * known or None
 

@@ -1,6 +1,5 @@
 """A trained system as a folder of its own: all that translating needs, and nothing that can run."""
 
-import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,7 +8,7 @@ from safetensors.torch import save
 
 from simt.atomic import atomic_file, write_json
 from simt.corpus.bpe import open_vocabularies
-from simt.decoding import prepare_settings, settings_of_run
+from simt.decoding import prepared_with, settings_of_run
 from simt.errors import SimtError
 from simt.markers import FileMark
 from simt.methods import METHODS, Knob, Method, Model
@@ -59,7 +58,7 @@ def _export_run(params: Params, run: Run, settings: SystemSettings, knob: Knob, 
     for path in sorted(bpe.iterdir()):
         if SUBWORD_FILE.fullmatch(path.name):
             shutil.copyfile(path, to / path.name)
-    write_json(to / SYSTEM_FILE, json.loads(settings.as_json()))
+    write_json(to / SYSTEM_FILE, settings.as_values())
     files = sorted(to.iterdir())
     write_card(params, run, knob, to)
     manifest = Manifest(
@@ -78,7 +77,7 @@ def _system_settings(params: Params, run: Run, knob: Knob | None) -> SystemSetti
         source=entry.source,
         target=entry.target,
         run=settings_of_run(run.folder),
-        text=prepare_settings(corpus_folder(run.pair)).text,
+        text=prepared_with(corpus_folder(run.pair)).text,
         decoding=params.decoding,
         knobs=params.knobs(run.pair, run.method, run.variant),
         knob=knob,

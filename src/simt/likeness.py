@@ -22,8 +22,9 @@ from simt.runs import Point, Run, corpus_folder, point_settings, run_settings, s
 from simt.settings import RunSettings
 from simt.timings import Timing
 
-_ON_GPU = ("train", "decode", "confidences", "states")  # scoring may do without
-_OF_POINTS = (*_ON_GPU[1:], "score")
+# The rules whose jobs run a model, on a GPU where there is one; scoring may do without.
+OF_MODELS = ("train", "decode", "confidences", "states")
+_OF_POINTS = (*OF_MODELS[1:], "score")
 _OF_STUDY = ("curves", "claims", "report")
 
 
@@ -102,7 +103,7 @@ class Likeness:
         return found
 
     def _is_of_this_device(self, name: str, timing: Timing) -> bool:
-        return _rule(name) not in _ON_GPU or timing.has_gpu == self._has_gpus
+        return _rule(name) not in OF_MODELS or timing.has_gpu == self._has_gpus
 
     def _device_seconds(self, name: str, timing: Timing) -> float:
         """Of all GPUs together: a training says how many it had."""

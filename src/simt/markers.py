@@ -5,7 +5,6 @@ of each file it vouches for, and the digests of the files that those were made f
 """
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
@@ -142,7 +141,7 @@ def vouching(
     made_from = _digests(sources)
     yield made_from
     marks = {name: FileMark.of_file(folder / name) for name in files}
-    done = Marker(settings=json.loads(settings.as_json()), files=marks, made_from=made_from)
+    done = Marker(settings=settings.as_values(), files=marks, made_from=made_from)
     write_json(path, done.model_dump(mode="json"))
 
 

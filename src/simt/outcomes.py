@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from simt.products import CONFIDENCE_FILE, INSTANCES_FILE, MANIFEST_FILE, RUN_FILE, STATS_FILE
+from simt.wording import counted
 
 _QUALITY = {"bleu": "BLEU", "sa_word": "satisfied alignments"}  # as a score is called
 
@@ -16,7 +17,7 @@ def corpus_fetched(raw: Path) -> str:
     if "splits" in manifest:
         return f"{sum(split['pairs'] for split in manifest['splits'].values()):,} pairs"
     files = [raw / file["path"] for file in manifest["files"]]
-    return f"{_count(len(files), 'file')}, {sum(_size(file) for file in files) / 1e6:,.1f} MB"
+    return f"{counted(len(files), 'file')}, {sum(_size(file) for file in files) / 1e6:,.1f} MB"
 
 
 def corpus_prepared(text: Path) -> str:
@@ -44,7 +45,7 @@ def point_decoded(point: Path, knobs: int) -> str:
     """How much was translated, at so many knob values."""
     with (point / INSTANCES_FILE).open("rb") as stream:
         sentences = sum(1 for _ in stream) // knobs
-    return f"{_count(sentences, 'sentence')} at {_count(knobs, 'knob value')}"
+    return f"{counted(sentences, 'sentence')} at {counted(knobs, 'knob value')}"
 
 
 def confidences_compared(point: Path) -> str:
@@ -60,7 +61,7 @@ def confidences_compared(point: Path) -> str:
 def states_written(states: Path) -> str:
     """Of how many sentences."""
     with states.open("rb") as stream:
-        return f"all states of {_count(sum(1 for _ in stream), 'sentence')}"
+        return f"all states of {counted(sum(1 for _ in stream), 'sentence')}"
 
 
 def point_scored(scores: Path) -> str:
@@ -73,13 +74,13 @@ def point_scored(scores: Path) -> str:
     ends = points if len(points) == 1 else [points[0], points[-1]]
     parts = [_at(point, quality, latency) for point in ends]
     label = f"{_QUALITY[quality]} " if quality else ""
-    return f"{label}{' … '.join(parts)} ({_count(len(points), 'knob value')})"
+    return f"{label}{' … '.join(parts)} ({counted(len(points), 'knob value')})"
 
 
 def curves_written(curves: Path) -> str:
     """How many points there are in all."""
     with curves.open(encoding="utf-8", newline="") as stream:
-        return _count(sum(1 for _ in csv.DictReader(stream)), "point")
+        return counted(sum(1 for _ in csv.DictReader(stream)), "point")
 
 
 def file_written(path: Path) -> str:
@@ -94,10 +95,6 @@ def _at(scores: dict[str, Any], quality: str | None, latency: str) -> str:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def _size(path: Path) -> int:

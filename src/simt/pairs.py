@@ -213,6 +213,14 @@ class FetchSettings(Settings):
     local: dict[str, Local] = Field(default={}, exclude_if=lambda entries: not entries)
     files: tuple[RawPath, ...]  # every file that some split reads, below raw/
 
+    def wanted(self) -> dict[str, list[str]]:
+        """The files that the splits read of each entry, as paths inside it."""
+        wanted: dict[str, list[str]] = {}
+        for file in dict.fromkeys(self.files):
+            name, _, inside = file.partition("/")
+            wanted.setdefault(name, []).append(inside)
+        return wanted
+
 
 class PrepareSettings(Settings):
     """The argument of ``simt prepare``."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from simt.check import Inspection, StepState
+from simt.knobs import knob_text
 from simt.params import Drawing, Knob, Params
 from simt.products import SETTINGS_FILE
 from simt.runs import Kind, Point, Run, drawing_points, point_settings, why_left_out
@@ -98,7 +99,7 @@ def _point_lines(params: Params, steps: list[Step], look: Inspection) -> Iterato
             values = point_settings(params, Point.parse(step.name)).knobs
             knobs |= dict.fromkeys(values)
             decodings += len(values)
-        at = ", ".join("full" if knob == "full" else f"{knob:g}" for knob in _sorted(knobs))
+        at = ", ".join(map(knob_text, _sorted(knobs)))
         yield (
             f"{pair:<{width}} {method:<10} {split:<8} {_states(group, look):<18} "
             f"{count(decodings, 'decoding')} at {at}"

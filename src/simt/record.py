@@ -136,7 +136,7 @@ def settings_digest(settings: dict[str, Any]) -> str:
 
 def work_folder(settings: RunSettings, folder: Path) -> Path:
     """Where a run keeps what it needs to resume."""
-    return folder / "work" / settings_digest(json.loads(settings.as_json()))
+    return folder / "work" / settings_digest(settings.as_values())
 
 
 def read_record(params: Params, run: Run, now: float, is_over: bool) -> RunRecord | None:
@@ -184,7 +184,7 @@ def _unfinished(run: Run, settings: RunSettings, now: float, is_over: bool) -> R
     is_silent = is_over or now - changed > SILENCE_S
     return RunRecord(
         run=run,
-        settings=json.loads(settings.as_json()),
+        settings=settings.as_values(),
         state="failed" if failure else "killed" if is_silent else "running",
         changed=changed,
         failure=failure,

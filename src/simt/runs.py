@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from simt.errors import SimtError
-from simt.pairs import FetchSettings, PrepareSettings, TextSettings, raw_files
+from simt.pairs import BpeSettings, FetchSettings, PrepareSettings, TextSettings, raw_files
 from simt.params import Drawing, Params, Study
 from simt.problems import did_you_mean, no_such
 from simt.settings import (
@@ -19,7 +19,6 @@ from simt.settings import (
     PointSettings,
     RunSettings,
     ScoringSettings,
-    Settings,
 )
 from simt.system_folder import names_folder, read_manifest
 
@@ -33,7 +32,7 @@ CORPUS_FOLDER = f"{RESULTS}/corpora/{{pair}}"
 RUN_FOLDER = f"{RESULTS}/runs/{RUN_NAME}"
 POINT_FOLDER = f"{RESULTS}/points/{POINT_NAME}"
 PAPER_FOLDER = f"{RESULTS}/paper/{{study}}"
-COMPARISON = "fig03-bleu-al"  # the figure that shows every system to compare
+MAIN_FIGURE = "fig03-bleu-al"  # the figure that shows every system to compare
 
 CorpusStep = Literal["fetch", "prepare", "bpe"]
 Kind = Literal["figures", "tables"]
@@ -118,19 +117,26 @@ def paper_folder(study: str) -> Path:
 # --- settings -------------------------------------------------------------------------------
 
 
-def corpus_settings(params: Params, pair: str, step: CorpusStep) -> Settings:
-    """The settings of a step on the way from address to ids."""
-    entry, splits = params.pairs[pair], params.splits(pair)
-    languages = {"source": entry.source, "target": entry.target}
-    if step == "fetch":
-        return FetchSettings(
-            **languages, toy=entry.toy, downloads=entry.downloads, licensed=entry.licensed,
-            local=entry.local, files=raw_files(splits),
-        )  # fmt: skip
-    if step == "prepare":
-        text = TextSettings.of(params.text_settings(pair))
-        return PrepareSettings(**languages, splits=splits, text=text)
-    return params.bpe[entry.bpe]
+def fetch_settings(params: Params, pair: str) -> FetchSettings:
+    """What is brought from addresses, or from the user."""
+    entry = params.pairs[pair]
+    return FetchSettings(
+        source=entry.source, target=entry.target, toy=entry.toy, downloads=entry.downloads,
+        licensed=entry.licensed, local=entry.local, files=raw_files(params.splits(pair)),
+    )  # fmt: skip
+
+
+def prepare_settings(params: Params, pair: str) -> PrepareSettings:
+    """How raw files become tokenised text."""
+    entry, text = params.pairs[pair], TextSettings.of(params.text_settings(pair))
+    return PrepareSettings(
+        source=entry.source, target=entry.target, splits=params.splits(pair), text=text
+    )
+
+
+def bpe_settings(params: Params, pair: str) -> BpeSettings:
+    """How text is cut into subwords."""
+    return params.bpe[params.pairs[pair].bpe]
 
 
 def run_settings(params: Params, run: Run) -> RunSettings:
@@ -243,7 +249,7 @@ def study_runs(study: Study) -> list[Run]:
 
 def compared_runs(params: Params, study: Study) -> list[Run]:
     """The trainings of the systems that the paper compares with each other, on every pair."""
-    return [run for run in study_runs(study) if _is_drawn(run, params.paper.figures[COMPARISON])]
+    return [run for run in study_runs(study) if _is_drawn(run, params.paper.figures[MAIN_FIGURE])]
 
 
 def drawing_points(study: Study, drawing: Drawing) -> list[Point]:

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 from simt.markers import Source, chosen, vouching
-from simt.pairs import BpeSettings, FetchSettings, PrepareSettings
 from simt.params import Drawing, Params, StudyExcerpt, excerpt
 from simt.products import (
     CAPTION_FORMAT,
@@ -47,21 +46,23 @@ from simt.products import (
     written,
 )
 from simt.runs import (
-    COMPARISON,
     CORPUS_FOLDERS,
+    MAIN_FIGURE,
     RESULTS,
     CorpusStep,
     Kind,
     Point,
     Run,
+    bpe_settings,
     corpus_folder,
-    corpus_settings,
     decoded_points,
     drawing_points,
     estimator_folder,
+    fetch_settings,
     has_estimator,
     paper_folder,
     point_settings,
+    prepare_settings,
     run_settings,
     scoring_settings,
     shown_points,
@@ -206,22 +207,19 @@ class Steps:
         return self._once(corpus_folder(pair, step), lambda: self._corpus(pair, step))
 
     def _corpus(self, pair: str, step: CorpusStep) -> Step:
-        settings = corpus_settings(self._params, pair, step)
         name, folder = f"{pair} {step}", corpus_folder(pair, step)
         if step == "fetch":
-            return Step("corpora", name, folder, settings, fetched(cast(FetchSettings, settings)))
+            fetch = fetch_settings(self._params, pair)
+            return Step("corpora", name, folder, fetch, fetched(fetch))
+        text = prepare_settings(self._params, pair)
         if step == "prepare":
-            product = prepared(cast(PrepareSettings, settings))
-            return _step("corpora", name, folder, settings, product,
+            return _step("corpora", name, folder, text, prepared(text),
                          {"raw": self.corpus(pair, "fetch")})  # fmt: skip
-        product = encoded(cast(BpeSettings, settings), self._text_settings(pair))
-        return _step("corpora", name, folder, settings, product, {"text": self._text(pair)})
+        bpe = bpe_settings(self._params, pair)
+        return _step("corpora", name, folder, bpe, encoded(bpe, text), {"text": self._text(pair)})
 
     def _text(self, pair: str) -> Step:
         return self.corpus(pair, "prepare")
-
-    def _text_settings(self, pair: str) -> PrepareSettings:
-        return cast(PrepareSettings, self._text(pair).settings)
 
     def estimator(self, pair: str) -> Step:
         """A pair's own quality estimator."""
@@ -230,7 +228,7 @@ class Steps:
             folder,
             lambda: _step(
                 "corpora", f"{pair} estimator", folder, self._params.scoring.estimator,
-                estimated(self._text_settings(pair)),
+                estimated(prepare_settings(self._params, pair)),
                 {"raw": self.corpus(pair, "fetch"), "text": self._text(pair)},
             ),
         )  # fmt: skip
@@ -404,7 +402,7 @@ class Steps:
             (self.curves(), ("curves.csv",)),
             *((self.corpus(pair, "bpe"), (STATS_FILE,)) for pair in self._study.runs),
         ]
-        main_figure = self._params.paper.figures[COMPARISON]  # the first thing that the page says
+        main_figure = self._params.paper.figures[MAIN_FIGURE]  # the first thing that the page says
         for point in decoded_points(self._params, self._study, main_figure):
             reads += self._numbers(point)
         for point in decoded_points(self._params, self._study, viewer):

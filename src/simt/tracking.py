@@ -297,7 +297,7 @@ class _Mirror:
         names = [
             name
             for name, params in self.params.presets.items()
-            if json.loads(run_settings(params, record.run).as_json()) == record.settings
+            if run_settings(params, record.run).as_values() == record.settings
         ]
         return ", ".join(names) or "none of today's"
 

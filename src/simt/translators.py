@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from simt.corpus.bpe import open_subwords
 from simt.corpus.text import source_tokeniser, target_tokeniser
-from simt.decoding import open_run, prepare_settings
+from simt.decoding import open_run, prepared_with
 from simt.errors import SimtError
+from simt.knobs import knob_text
 from simt.methods import Knob, Method, Model
 from simt.pairs import TextSettings
 from simt.params import Params
@@ -77,11 +78,6 @@ def _listed(knobs: Iterable[Knob]) -> str:
     return " ".join(map(knob_text, knobs))
 
 
-def knob_text(knob: Knob) -> str:
-    """A knob value as a person writes it."""
-    return knob if isinstance(knob, str) else f"{knob:g}"
-
-
 def make_translator(
     parts: tuple[Method, Model],
     languages: tuple[str, str],
@@ -111,7 +107,7 @@ def _of_run(params: Params, run: Run) -> System:
     corpus = corpus_folder(run.pair)
 
     def opened() -> Translator:
-        text = prepare_settings(corpus).text
+        text = prepared_with(corpus).text
         parts = open_run(run.folder, corpus)
         return make_translator(parts, languages, text, corpus / "bpe", params.decoding)
 

@@ -4,10 +4,11 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from simt.pairs import FetchSettings, Licensed, Local
+from simt.pairs import Licensed, Local
 from simt.params import Params
 from simt.products import SETTINGS_FILE
-from simt.runs import corpus_folder, corpus_settings
+from simt.runs import corpus_folder, fetch_settings
+from simt.wording import indented
 
 
 def corpora_folder() -> Path | None:
@@ -50,7 +51,7 @@ def before_the_first_download(
         return None
     lines = ["files are missing that only you can provide; nothing has been downloaded yet"]
     for pair, messages in missing.items():
-        lines += [f"{pair}:", *(_indented(message) for message in messages)]
+        lines += [f"{pair}:", *(indented(message) for message in messages)]
     lines.append(f"Then start again. To go without a pair, take it out of studies.{params.study}.")
     return "\n".join(lines)
 
@@ -69,10 +70,10 @@ def changed_since_copied(params: Params, corpora: Path | None) -> list[str]:
 
 
 def _newer_of_pair(params: Params, pair: str, corpora: Path) -> list[str]:
-    settings, raw = _fetch_settings(params, pair), corpus_folder(pair, "fetch")
-    newer = []
+    settings, raw = fetch_settings(params, pair), corpus_folder(pair, "fetch")
+    newer, wanted = [], settings.wanted()
     for name, entry in (settings.licensed | settings.local).items():
-        for inside in _wanted(settings, name):
+        for inside in wanted.get(name, ()):
             copy, source = raw / name / inside, plain_or_gz(corpora / entry.folder / inside)
             if source is None or not copy.is_file():
                 continue
@@ -81,22 +82,11 @@ def _newer_of_pair(params: Params, pair: str, corpora: Path) -> list[str]:
     return newer
 
 
-def _fetch_settings(params: Params, pair: str) -> FetchSettings:
-    settings = corpus_settings(params, pair, "fetch")
-    assert isinstance(settings, FetchSettings)
-    return settings
-
-
-def _wanted(settings: FetchSettings, name: str) -> list[str]:
-    """The files that the splits read of an entry, as paths inside it."""
-    return [file.partition("/")[2] for file in settings.files if file.startswith(f"{name}/")]
-
-
 def _missing_of_pair(params: Params, pair: str, corpora: Path | None) -> list[str]:
-    settings, raw = _fetch_settings(params, pair), corpus_folder(pair, "fetch")
+    settings, raw = fetch_settings(params, pair), corpus_folder(pair, "fetch")
     messages = []
     for name, entry in (settings.licensed | settings.local).items():
-        wanted = _wanted(settings, name)
+        wanted = settings.wanted().get(name, [])
         if all((raw / name / inside).is_file() for inside in wanted):
             continue  # copied by an earlier call
         if message := what_is_missing(entry, wanted, corpora):
@@ -119,7 +109,7 @@ def what_is_missing(
         f"Put these files (each may be compressed as .gz) {_where(entry, corpora)}:",
     ]
     lines += [f"  {inside}: {'there' if found[inside] else 'missing'}" for inside in wanted]
-    return "\n".join([lines[0], *map(_indented, lines[1:])])
+    return "\n".join([lines[0], *map(indented, lines[1:])])
 
 
 def _what(entry: Licensed | Local) -> list[str]:
@@ -136,7 +126,3 @@ def _where(entry: Licensed | Local, corpora: Path | None) -> str:
         return f"below $SIMT_CORPORA/{entry.folder} (set SIMT_CORPORA to a folder of your own)"
     state = "" if corpora.is_dir() else " is not a folder"
     return f"below {corpora / entry.folder} (SIMT_CORPORA={corpora}{state})"
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.split("\n"))

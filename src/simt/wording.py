@@ -1,9 +1,14 @@
-"""Numbers as people read them."""
+"""Numbers and lines as people read them."""
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """So many of something."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def counted(number: int, noun: str) -> str:
+    """The same of what may be many thousands: ``1 seed``, ``2,000 sentences``."""
+    return f"{number:,} {noun if number == 1 else noun + 's'}"
 
 
 def short(number: float) -> str:
@@ -35,3 +40,8 @@ def gigabytes(size: int | None) -> str:
     if size is None:
         return "?"
     return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.1f} MB"
+
+
+def indented(text: str) -> str:
+    """Every line of it, below another."""
+    return "\n".join(f"  {line}" for line in text.split("\n"))

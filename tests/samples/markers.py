@@ -18,7 +18,7 @@ def mark(
 ) -> None:
     """Say that a step is done; ``files`` and what they are made from are digests by name."""
     marks = {file: {"bytes": 1, "sha256": digest} for file, digest in files.items()}
-    said = {"settings": json.loads(settings.as_json()), "files": marks, "made_from": {**made_from}}
+    said = {"settings": settings.as_values(), "files": marks, "made_from": {**made_from}}
     write_json(folder / name, said)
 
 

@@ -12,9 +12,11 @@ from simt.params import Params, load_params
 from simt.runs import (
     Point,
     Run,
+    bpe_settings,
     corpus_folder,
-    corpus_settings,
+    fetch_settings,
     point_settings,
+    prepare_settings,
     run_settings,
     scoring_settings,
 )
@@ -91,7 +93,8 @@ def corpus_command(params: Params, step: Any, to: Path | None = None) -> Command
     """fetch, prepare or bpe."""
     before = {"prepare": "fetch", "bpe": "prepare"}
     origin = ["--from", str(corpus_folder(PAIR, before[step]))] if step in before else []  # type: ignore[arg-type]
-    settings = corpus_settings(params, PAIR, step).as_json()
+    settings_of = {"fetch": fetch_settings, "prepare": prepare_settings, "bpe": bpe_settings}[step]
+    settings = settings_of(params, PAIR).as_json()
     return [step, "--settings", settings, *origin, "--to", str(to or corpus_folder(PAIR, step))]
 
 

@@ -11,7 +11,7 @@ from simt.lab.training_bench import make_corpus
 from simt.methods import build_model, method_of
 from simt.model.network import VocabularySizes
 from simt.params import Params, load_params
-from simt.runs import Run, corpus_settings, run_settings
+from simt.runs import Run, prepare_settings, run_settings
 from simt.training.checkpoint import save_tensors
 from tests.samples.markers import mark
 from tests.samples.project import ROOT
@@ -29,7 +29,7 @@ def write_project(to: Path) -> Params:
     params = load_params(to / "params.yaml", "tiny")
     corpus = to / "results" / "corpora" / "tiny-deen"
     make_corpus(params, "tiny-deen", None, corpus)
-    mark(corpus / "text", corpus_settings(params, "tiny-deen", "prepare"))
+    mark(corpus / "text", prepare_settings(params, "tiny-deen"))
     for run in RUNS:
         write_run(params, run, to)
     return params

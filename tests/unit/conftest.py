@@ -8,7 +8,7 @@ from simt.corpus.bpe import build_bpe
 from simt.corpus.prepare import prepare
 from simt.corpus.toy import write_toy_corpus
 from simt.params import load_params
-from simt.runs import corpus_settings
+from simt.runs import bpe_settings, prepare_settings
 
 PARAMS = load_params(Path(__file__).parents[2] / "params.yaml", "tiny")
 
@@ -19,8 +19,7 @@ def encoded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tiny-deen")
     sizes = {"train": 200, "valid": 20, "test": 2, "aligned": 2}
     write_toy_corpus(folder / "raw", seed=1, sizes=sizes)
-    prepare_settings = corpus_settings(PARAMS, "tiny-deen", "prepare")
-    bpe_settings = corpus_settings(PARAMS, "tiny-deen", "bpe")
-    prepare(prepare_settings, folder / "raw", folder / "text", processes=1)  # type: ignore[arg-type]
-    build_bpe(bpe_settings, folder / "text", folder / "bpe", processes=1)  # type: ignore[arg-type]
-    return folder / "bpe"
+    raw, text, bpe = (folder / name for name in ("raw", "text", "bpe"))
+    prepare(prepare_settings(PARAMS, "tiny-deen"), raw, text, processes=1)
+    build_bpe(bpe_settings(PARAMS, "tiny-deen"), text, bpe, processes=1)
+    return bpe

@@ -194,7 +194,7 @@ def test_a_drawing_of_a_stale_run_is_stale_and_says_which_step(finished: Params)
 
 def test_a_drawing_is_stale_after_its_entry_has_changed(finished: Params) -> None:
     drawing = Steps(finished).drawing("figures", "fig08-ablations")
-    paper = json.loads(drawing.settings.as_json())["paper"]
+    paper = drawing.settings.as_values()["paper"]
     paper["figures"]["fig08-ablations"]["title"] = "Parts"
     edit(finished, "fig08-ablations", "paper", paper)
     why = 'paper.figures.fig08-ablations.title "Parts" -> "What each part of SM² gives"'

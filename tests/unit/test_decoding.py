@@ -3,7 +3,6 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,7 +11,7 @@ from simt.decoding import SplitText
 from simt.instances import WordsOf
 from simt.lab.training_bench import make_corpus
 from simt.params import load_params
-from simt.runs import corpus_settings
+from simt.runs import prepare_settings
 from simt.simulation import Translation
 from tests.samples.markers import mark
 
@@ -23,12 +22,12 @@ PARAMS = load_params(Path(__file__).parents[2] / "params.yaml")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpus")
     make_corpus(PARAMS, "tiny-deen", None, folder)
-    mark(folder / "text", corpus_settings(PARAMS, "tiny-deen", "prepare"))
+    mark(folder / "text", prepare_settings(PARAMS, "tiny-deen"))
     return folder
 
 
 def test_words_of_chinese_are_those_of_jieba(corpus: Path, tmp_path: Path) -> None:
-    settings: Any = corpus_settings(PARAMS, "tiny-deen", "prepare")
+    settings = prepare_settings(PARAMS, "tiny-deen")
     assert SplitText.open(corpus, "test").words == WordsOf()
     chinese = settings.text.model_copy(update={"target_tokeniser": "jieba"})
     shutil.copytree(corpus, tmp_path / "corpus")

@@ -10,7 +10,7 @@ import pytest
 
 from simt.cli import main
 from simt.params import load_params
-from simt.runs import Run, corpus_settings, run_settings
+from simt.runs import Run, fetch_settings, run_settings
 
 PARAMS = load_params(Path(__file__).parents[2] / "params.yaml")
 SENTENCE = {
@@ -43,8 +43,8 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
-def fetch_settings() -> str:
-    settings = json.loads(corpus_settings(PARAMS, "tiny-deen", "fetch").as_json())
+def small_fetch() -> str:
+    settings = fetch_settings(PARAMS, "tiny-deen").as_values()
     settings["toy"]["sizes"] = TOY
     return json.dumps(settings)
 
@@ -53,7 +53,7 @@ def writing_commands(log: Path, to: Path) -> dict[str, list[str]]:
     """Commands that get as far as writing to ``to``."""
     training = run_settings(PARAMS, Run("tiny-deen", "waitk", "k3", 1)).as_json()
     return {
-        "fetch": ["fetch", "--settings", fetch_settings(), "--to", str(to)],
+        "fetch": ["fetch", "--settings", small_fetch(), "--to", str(to)],
         "simuleval": ["simuleval", str(log), "--to", str(to)],
         "score": ["score", str(log), "--json", str(to / "scores.json")],
         "train": ["train", "--settings", training, "--corpus", "nowhere", "--to", str(to)],

@@ -13,8 +13,8 @@ from simt.params import load_params
 from simt.runs import (
     Point,
     Run,
-    corpus_settings,
     drawing_points,
+    fetch_settings,
     point_settings,
     run_settings,
     scoring_settings,
@@ -148,8 +148,7 @@ def test_the_policy_viewer_shows_every_state_of_models_that_have_a_confidence() 
 
 
 def test_fetch_is_told_every_file_that_a_split_reads() -> None:
-    settings = corpus_settings(PARAMS, "wmt15-deen", "fetch")
-    files = settings.model_dump()["files"]
+    files = fetch_settings(PARAMS, "wmt15-deen").files
     assert len(files) == 3 * 2 + 2 + 2 + 3
     assert "rwth/DeEn/alignmentDeEn.talp" in files
 

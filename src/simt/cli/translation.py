@@ -1,6 +1,8 @@
 """Translating text of one's own."""
 
 import argparse
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,7 @@ from simt.cli.command import Group, option
 from simt.errors import SimtError
 
 if TYPE_CHECKING:
+    from simt.params import Params
     from simt.translators import Chosen, System
 
 COMMANDS = Group("translation")
@@ -53,10 +56,11 @@ def translate(options: argparse.Namespace) -> None:
     from simt.translators import describe_systems
 
     take_devices(options.threads)
+    params = _read_once(options)
     if not options.systems:
-        print(describe_systems(*_study_systems(options)))
+        print(describe_systems(*_study_systems(params())))
         return
-    chosen = _chosen(options, options.knob)
+    chosen = _chosen(options.systems, options.knob, params)
     translate_stream(chosen, options.origin, options.as_fast_as, options.json)
 
 
@@ -92,33 +96,37 @@ def serve(options: argparse.Namespace) -> None:
     from simt.translators import describe_systems
 
     take_devices(options.threads)
-    chosen = _chosen(options, None) or main_systems(_study_systems(options)[0])
+    params = _read_once(options)
+    chosen = _chosen(options.systems, None, params) or main_systems(_study_systems(params())[0])
     if not chosen:
-        raise SimtError(describe_systems(*_study_systems(options)))
+        raise SimtError(describe_systems(*_study_systems(params())))
     serve_page(open_systems(chosen), options.host, options.port)
 
 
-def _chosen(options: argparse.Namespace, knob: str | None) -> "list[Chosen]":
+def _read_once(options: argparse.Namespace) -> "Callable[[], Params]":
+    """What reads params.yaml when it is first called; exported folders do without."""
+    from simt.params import load_params
+
+    return cache(lambda: load_params(options.params, options.study, options.fidelity))
+
+
+def _chosen(
+    names: Sequence[str], knob: str | None, params: "Callable[[], Params]"
+) -> "list[Chosen]":
     """The systems that a person names."""
     from simt.cli.stale import warn_of_other_settings
     from simt.exported import choose_system
-    from simt.params import load_params
 
-    chosen = [
-        choose_system(name, knob, lambda: _study_systems(options)[0]) for name in options.systems
-    ]
+    chosen = [choose_system(name, knob, lambda: _study_systems(params())[0]) for name in names]
     if runs := {one.system.name for one in chosen if one.system.raw_test is not None}:
-        params = load_params(options.params, options.study, options.fidelity)
-        warn_of_other_settings(params, runs)
+        warn_of_other_settings(params(), runs)
     return chosen
 
 
-def _study_systems(options: argparse.Namespace) -> "tuple[list[System], str]":
+def _study_systems(params: "Params") -> "tuple[list[System], str]":
     """What a study can translate with, and the name of the study."""
-    from simt.params import load_params
     from simt.translators import study_systems
 
-    params = load_params(options.params, options.study, options.fidelity)
     return study_systems(params), params.study
 
 

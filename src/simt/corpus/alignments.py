@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -43,6 +43,14 @@ class AlignedSentence(NamedTuple):
     source_words: tuple[str, ...]
     target_words: tuple[str, ...]
     links: Links
+
+
+def furthest_links(links: Iterable[Link]) -> dict[int, int]:
+    """The last source word that each linked target word translates, by target word."""
+    furthest: dict[int, int] = {}
+    for source, target in links:
+        furthest[target] = max(source, furthest.get(target, 0))
+    return furthest
 
 
 def parse_links(line: str, base: int, where: str) -> Links:

@@ -37,6 +37,7 @@ from simt.errors import SimtError
 from simt.pairs import Download, FetchSettings, Licensed, Local
 from simt.settings import Settings
 from simt.user_files import plain_or_gz, what_is_missing
+from simt.wording import indented
 
 Entry = Download | Licensed | Local
 LOCAL = "local"
@@ -91,9 +92,26 @@ def fetch(
             records[name] = _fetch_entry(name, wanted, settings, folders)
     if problems:
         number = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
-        raise SimtError(f"fetch has {number}:\n" + _indented("\n".join(problems)))
+        raise SimtError(f"fetch has {number}:\n" + indented("\n".join(problems)))
     shutil.rmtree(folders.transfers, ignore_errors=True)
     return _manifest(settings, records)
+
+
+def note_of(raw: Path, name: str) -> Path:
+    """Where it is noted what was fetched of an entry."""
+    return raw / ".fetched" / f"{name}.json"
+
+
+def is_fetched(raw: Path, name: str, wanted: Sequence[str]) -> bool:
+    """Whether the wanted files of an entry have been fetched; their contents are not looked at."""
+    is_noted = note_of(raw, name).is_file()
+    return is_noted and all((raw / name / inside).is_file() for inside in wanted)
+
+
+def is_with_user(name: str, entry: Download, wanted: Sequence[str], corpora: Path | None) -> bool:
+    """Whether a download, packed or unpacked, is in the user's corpora."""
+    folders = _Folders(Path(), corpora, Patience())
+    return any(_attempts_on_disk(name, entry, folders.targets(name, wanted), folders))
 
 
 @dataclass(frozen=True)
@@ -109,10 +127,6 @@ class _Folders:
         """Transfers under way; kept from call to call until all is done."""
         return self.raw / ".transfers"
 
-    def record(self, name: str) -> Path:
-        """What was noted when the entry had been fetched."""
-        return self.raw / ".fetched" / f"{name}.json"
-
     def targets(self, name: str, wanted: Sequence[str]) -> dict[str, Path]:
         """The final place of each wanted file of an entry."""
         return {inside: self.raw / name / inside for inside in wanted}
@@ -122,13 +136,8 @@ def _wanted_by_entry(settings: FetchSettings) -> dict[str, list[str]]:
     """The files wanted of each entry, as paths inside it."""
     names = [*settings.downloads, *settings.licensed, *settings.local]
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
-    wanted: dict[str, list[str]] = {}
-    strays = []
-    for file in dict.fromkeys(str(PurePosixPath(file)) for file in settings.files):
-        name, _, inside = file.partition("/")
-        if name not in names or not inside:
-            strays.append(file)
-        wanted.setdefault(name, []).append(inside)
+    files = dict.fromkeys(settings.files)
+    strays = [file for file in files if "/" not in file or file.split("/")[0] not in names]
     if twice:
         raise SimtError(f"{', '.join(twice)}: names of several entries; rename one")
     if strays:
@@ -136,7 +145,7 @@ def _wanted_by_entry(settings: FetchSettings) -> dict[str, list[str]]:
             f"files that no entry gives: {', '.join(strays)}; a file is written as "
             f"<entry>/<path inside it>, and the entries are {', '.join(names) or 'none'}"
         )
-    return wanted
+    return settings.wanted()
 
 
 @contextmanager
@@ -156,7 +165,7 @@ def _fetch_entry(
     """The record of one entry, whose wanted files are then in place."""
     entry = (settings.downloads | settings.licensed | settings.local)[name]
     _refuse_stray_sums(name, entry, wanted)
-    record = _earlier_record(folders.record(name))
+    record = _earlier_record(note_of(folders.raw, name))
     if record is not None and _still_holds(record, name, wanted, entry, folders.raw):
         return record
     _remove_leftovers(folders.targets(name, wanted).values())
@@ -164,7 +173,7 @@ def _fetch_entry(
         record = _fetch_download(name, entry, wanted, folders)
     else:
         record = _fetch_from_user(name, entry, wanted, folders)
-    with atomic_file(folders.record(name)) as stream:
+    with atomic_file(note_of(folders.raw, name)) as stream:
         stream.write(record.model_dump_json(indent=1))
     return record
 
@@ -263,7 +272,7 @@ def _fetch_download(
             return attempt()
         except RejectedError as error:
             reasons.append(f"{label}: {error}")
-    tried = _indented("\n".join(reasons))
+    tried = indented("\n".join(reasons))
     raise SimtError(
         f"{entry.file_name} could not be had:\n{tried}\n"
         f"  {_remedy(name, entry, wanted, folders.corpora)}"
@@ -461,7 +470,3 @@ def _manifest(settings: FetchSettings, records: Mapping[str, EntryRecord]) -> di
         "licensed": {name: origins[name] for name in origins if name in settings.licensed},
         "local": {name: origins[name] for name in origins if name in settings.local},
     }
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.split("\n"))

@@ -5,9 +5,10 @@ write the word earlier without guessing, and nobody has to wait longer.
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
-from simt.corpus.alignments import AlignedSentence, Link
+from simt.corpus.alignments import AlignedSentence, Link, furthest_links
 from simt.lagging import average_lagging
 
 
@@ -42,21 +43,10 @@ def needed_delays(alignment: GoldAlignment) -> list[int]:
     That is the furthest sure link of the word and of all before it, and one word at least;
     a word without a sure link needs what the word before it needed.
     """
-    delays: list[int] = []
-    need = 1
-    for furthest in _furthest_links(alignment):
-        need = max(need, furthest)
-        delays.append(need)
-    return delays
-
-
-def _furthest_links(alignment: GoldAlignment) -> list[int]:
-    """For each target word its furthest sure source word, counted from 1; 0: it has none."""
-    furthest = [0] * alignment.target_length
-    for source, target in alignment.sure:
-        assert 0 <= source < alignment.source_length, alignment
-        furthest[target] = max(furthest[target], source + 1)
-    return furthest
+    furthest = furthest_links(alignment.sure)
+    assert all(source < alignment.source_length for source in furthest.values()), alignment
+    needs = (furthest.get(word, 0) + 1 for word in range(alignment.target_length))
+    return list(accumulate(needs, max))
 
 
 def oracle_curve(alignments: Iterable[GoldAlignment], offsets: Sequence[int]) -> list[OraclePoint]:
@@ -75,9 +65,9 @@ def _point(alignments: Sequence[GoldAlignment], offset: int) -> OraclePoint:
     for alignment in alignments:
         delays = _shifted(alignment, offset)
         lagging += average_lagging(delays, alignment.source_length, len(delays))
-        for delay, furthest in zip(delays, _furthest_links(alignment), strict=True):
-            aligned += furthest > 0
-            satisfied += 0 < furthest <= delay
+        furthest = furthest_links(alignment.sure)
+        aligned += len(furthest)
+        satisfied += sum(source < delays[target] for target, source in furthest.items())
     count = len(alignments)
     if not count or not aligned:
         return OraclePoint(offset, float("nan"), float("nan"))

@@ -28,7 +28,7 @@ from simt.corpus.ids import EncodedSplit
 from simt.corpus.prepare import prepare
 from simt.corpus.toy import write_toy_corpus
 from simt.errors import SimtError
-from simt.pairs import AlignedPart, BpeSettings, Part, PrepareSettings, Splits, TextSettings
+from simt.pairs import BpeSettings, PrepareSettings, TextSettings, toy_splits
 
 _SEED = 0
 _EVALUATION_PAIRS = 500
@@ -87,32 +87,10 @@ def _sizes(pairs: int) -> dict[str, int]:
 
 
 def _prepare_settings() -> PrepareSettings:
-    def part(split: str) -> tuple[Part, ...]:
-        return (
-            Part(
-                reader="plain",
-                source=f"{split}.de",
-                targets=(f"{split}.en",),
-                encoding="utf-8",
-                is_dirty=False,
-            ),
-        )
-
     return PrepareSettings(
         source="de",
         target="en",
-        splits=Splits(
-            train=part("train"),
-            valid=part("valid"),
-            test=part("test"),
-            aligned=AlignedPart(
-                source="aligned.de",
-                target="aligned.en",
-                links="aligned.talp",
-                base=0,
-                encoding="utf-8",
-            ),
-        ),
+        splits=toy_splits("de", "en"),
         text=TextSettings(
             source_tokeniser="moses",
             target_tokeniser="moses",

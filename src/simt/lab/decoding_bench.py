@@ -8,6 +8,7 @@ from statistics import median
 import torch
 
 from simt.corpus.ids import SPECIAL_IDS, SPECIALS
+from simt.knobs import knob_text
 from simt.methods import Knob, Method, Model, Policy, build_model, method_of
 from simt.model.network import Network, VocabularySizes
 from simt.params import Params
@@ -36,11 +37,10 @@ class Speed:
 
     def text(self) -> str:
         """A row of the table under ``HEAD``."""
-        knob = self.knob if isinstance(self.knob, str) else f"{self.knob:g}"
         middle, low, high = self.gain
         return (
-            f"{self.run:<14} {knob:>5} {self.source_tokens:>7} {self.one_by_one:>11.1f} "
-            f"{self.batched:>9.1f}   {middle:.1f} [{low:.1f}, {high:.1f}]"
+            f"{self.run:<14} {knob_text(self.knob):>5} {self.source_tokens:>7} "
+            f"{self.one_by_one:>11.1f} {self.batched:>9.1f}   {middle:.1f} [{low:.1f}, {high:.1f}]"
         )
 
 
@@ -97,7 +97,10 @@ def measure_speed(  # noqa: PLR0913 - what is measured, each by its name
 def untrained_model(
     params: Params, pair: str, size: str | None, name: str, words: int
 ) -> tuple[Method, Model, Knob]:
-    """A run such as ``sm2/bi`` with random weights, and the middle of its knob values."""
+    """A run such as ``sm2/bi`` with random weights, and the middle of its knob values.
+
+    Unlike what a person gets who names no knob, ``full`` is one of the values.
+    """
     settings = named_settings(params, pair, name, size)
     method = method_of(settings)
     model = build_model(

@@ -16,7 +16,7 @@ from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
 import torch
 
@@ -29,9 +29,8 @@ from simt.errors import SimtError
 from simt.lab.corpus_bench import measure
 from simt.lab.joeynmt import JoeyNmt
 from simt.lab.trials import Candidate, SpeedRow, Trial, run_trials, table
-from simt.pairs import BpeSettings, PrepareSettings
 from simt.params import Params
-from simt.runs import corpus_settings, named_settings
+from simt.runs import bpe_settings, named_settings, prepare_settings
 from simt.settings import Precision, RunSettings
 from simt.signals import StopRequest
 from simt.training.devices import Devices
@@ -310,10 +309,8 @@ def make_corpus(params: Params, pair: str, words: int | None, folder: Path) -> P
         raise SimtError(f"{pair} is not a toy pair of params.yaml: give its bpe/ as --corpus")
     raw, text, bpe = (folder / name for name in ("raw", "text", "bpe"))
     write_toy_corpus(raw, toy.seed, toy.sizes)
-    to_text = cast(PrepareSettings, corpus_settings(params, pair, "prepare"))
-    to_bpe = cast(BpeSettings, corpus_settings(params, pair, "bpe"))
-    prepare(to_text, raw, text, processes=1)
-    build_bpe(to_bpe, text, bpe, processes=1)
+    prepare(prepare_settings(params, pair), raw, text, processes=1)
+    build_bpe(bpe_settings(params, pair), text, bpe, processes=1)
     if words is not None:
         _fill_up(bpe / "vocabulary", words - len(open_vocabularies(bpe)[0]))
     return bpe

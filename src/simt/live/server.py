@@ -16,7 +16,6 @@ import uvicorn
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from fastapi.sse import EventSourceResponse
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -26,7 +25,7 @@ from simt.errors import SimtError
 from simt.live.lanes import Event
 from simt.live.systems import Served, example_sentences
 from simt.live.tabs import MOST_CHARACTERS, Limits, NoRoom, Tab, Tabs
-from simt.pages import shared_file
+from simt.pages import shared_file, templates_in
 
 _HERE = Path(__file__).parent
 _MOST_BYTES = 16 * MOST_CHARACTERS  # a character is up to 12 in JSON; there are knob values, too
@@ -152,11 +151,8 @@ def _own(name: str) -> str:
 
 
 def _page(systems: Sequence[Served]) -> str:
-    templates = Environment(
-        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    return templates.get_template("page.html").render(
+    page = templates_in(_HERE).get_template("page.html")
+    return page.render(
         systems=[served.described() for served in systems],
         languages=systems[0].system.languages,
         examples=example_sentences(systems),

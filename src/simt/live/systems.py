@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simt.errors import SimtError
+from simt.knobs import knob_text
 from simt.methods import Knob
 from simt.pages.colours import on_both
 from simt.problems import parse_json, read_text
@@ -15,7 +16,7 @@ from simt.session import Translator
 from simt.settings import METHOD_SETTINGS
 from simt.systems import colour_of, system_key, training_label
 from simt.translate import Speaker
-from simt.translators import Chosen, System, choose, knob_text
+from simt.translators import Chosen, System, choose
 
 MAIN_SYSTEMS = ("sm2/bi", "waitk/k3", "offline/bi")  # what is served if nothing is asked for
 _AGAIN = "prepare the corpus again"

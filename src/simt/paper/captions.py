@@ -1,6 +1,5 @@
 """What stands beside a figure or table: which points it shows and how each number was computed."""
 
-import json
 from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import Any
@@ -62,7 +61,7 @@ def _block(table: Table, block: Block) -> dict[str, Any]:
 def _head(name: str, data: FigureData) -> dict[str, Any]:
     return {
         "name": name,
-        "entry": json.loads(data.drawing.as_json()),  # of params.yaml: what it is made from
+        "entry": data.drawing.as_values(),  # of params.yaml: what it is made from
         "study": data.params.study,
         "fidelity": data.params.fidelity,
         "with_paper_numbers": data.with_paper_numbers,

@@ -21,7 +21,6 @@ from simt.paper.claims_report import (
     Result,
     Support,
     Verdict,
-    counted,
     wording,
 )
 from simt.paper.evidence import SCORE_LABELS, Evidence, NotMeasuredError
@@ -31,6 +30,7 @@ from simt.params import Params, Role
 from simt.runs import study_runs
 from simt.scoring.significance import SEEDS_OF_A_METHOD, Interval, joint_intervals
 from simt.settings import Settings
+from simt.wording import counted
 
 CLAIMS_FILE = Path(__file__).with_name("reference") / "claims.yaml"
 _SHOWN_REASONS = 3

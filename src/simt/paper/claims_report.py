@@ -30,6 +30,7 @@ from typing import Any, Literal, get_args
 
 from simt.atomic import atomic_file, write_json
 from simt.scoring.significance import SEEDS_OF_A_METHOD
+from simt.wording import counted
 
 Outcome = Literal["holds", "does not hold", "not enough data", "not tested"]
 OUTCOMES: Sequence[Outcome] = get_args(Outcome)  # in the order of reports
@@ -151,11 +152,6 @@ def wording(outcome: Outcome, seeds: int) -> str:
     if outcome in ("not enough data", "not tested") or seeds >= SEEDS_OF_A_METHOD:
         return outcome
     return f"{outcome} in {'this training' if seeds == 1 else 'these two trainings'}"
-
-
-def counted(number: int, noun: str) -> str:
-    """A number of things: ``1 seed``, ``2,000 sentences``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def headline(report: ClaimsReport) -> str:

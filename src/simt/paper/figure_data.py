@@ -13,7 +13,7 @@ from simt.paper.rows import (
     Rows,
     load_rows,
 )
-from simt.params import Drawing, Knob, Params, Study
+from simt.params import Drawing, Knob, Params, Study, Variant
 from simt.runs import Run, drawing_points
 from simt.settings import METHOD_SETTINGS
 from simt.systems import system_key
@@ -136,6 +136,10 @@ class FigureData:
         knob_range = METHOD_SETTINGS[place.run.method].knob_range
         assert knob_range is not None, f"{place.run} has the knob value {place.knob}"
         return KnobName(knob_range.symbol, f"{numbers[0]:g}")
+
+    def recipe(self, system: System) -> Variant:
+        """The entry in params.yaml of a system, of several variants the first."""
+        return self.params.methods[system.method].variants[system.variants[0]]
 
 
 def gather(params: Params, drawing: Drawing, with_paper_numbers: bool) -> FigureData:

@@ -24,7 +24,7 @@ from simt.paper.reference import ANALYSIS_PAIR, paper_number, paper_points
 from simt.paper.rows import Number, estimate_name, load_oracle
 from simt.paper.schematics import search_space
 from simt.paper.style import ORACLE, PAPER, style_of, weight_style
-from simt.params import Knob, Variant
+from simt.params import Knob
 from simt.settings import TOY_ESTIMATOR
 from simt.systems import label_of
 
@@ -68,10 +68,10 @@ def offline_models(data: FigureData) -> FigureSpec:
     panels = []
     for pair in data.pairs:
         systems = data.systems(pair)
-        alike = [one for one in systems if _recipe(data, one).size == "base"]
+        alike = [one for one in systems if data.recipe(one).size == "base"]
         tuned = [one for one in systems if _is_of_sizes(data, pair, one)]
         panels.append(_beside_offline(data, pair, alike, "(a) "))
-        if len({_recipe(data, one).size for one in tuned if one.method != "offline"}) > 1:
+        if len({data.recipe(one).size for one in tuned if one.method != "offline"}) > 1:
             panels.append(_beside_offline(data, pair, tuned, "(b) "))
     return FigureSpec(tuple(panels))
 
@@ -131,15 +131,11 @@ def _lagging(metric: str) -> Axis:
     return Axis(metric, f"{name.upper().replace('_', ' ')} ({unit}s)")
 
 
-def _recipe(data: FigureData, system: System) -> Variant:
-    return data.params.methods[system.method].variants[system.variants[0]]
-
-
 def _is_of_sizes(data: FigureData, pair: str, system: System) -> bool:
     """Whether it is an offline model, or one of which all weights were trained on."""
     if system.method == "offline":
         return True
-    has_start = _recipe(data, system).start_from is not None
+    has_start = data.recipe(system).start_from is not None
     return has_start and not data.settings(pair, system).get("adapter_fraction")
 
 
@@ -334,7 +330,7 @@ def _oracle_traces(pair: str) -> tuple[ReferenceLine, ...]:
     satisfied = [point for point in load_oracle(pair) if point.sa_word == 1]
     if not satisfied:
         return ()
-    own = min(satisfied)
+    own = min(satisfied, key=lambda point: point.al_word)
     origin = "what the gold alignments ask for is read before each word, and no more"
     return (ReferenceLine(ORACLE, (own.al_word,), (own.sa_word,), origin),)
 

@@ -10,9 +10,9 @@ from simt.paper.figure_data import gather
 from simt.paper.figures import bleu_al
 from simt.paper.panels import Curve, Panel, by_seed
 from simt.params import Params
+from simt.runs import MAIN_FIGURE
 from simt.scoring.significance import interpolate
 
-MAIN_FIGURE = "fig03-bleu-al"
 _FIXED = ("waitk", "multipath")  # read and write in turn, whatever the words are
 _OWN = ("sm2",)
 

@@ -13,14 +13,15 @@ from simt.atomic import atomic_file, atomic_folder, read_object, write_json
 from simt.check import check_stage
 from simt.errors import SimtError
 from simt.paper.claims_report import OUTCOMES
-from simt.paper.main_result import MAIN_FIGURE, main_results
+from simt.paper.main_result import main_results
 from simt.paper.report.files import Files
 from simt.paper.report.runs import FinishedRun, provenance, read_runs
-from simt.paper.report.words import count, hours
+from simt.paper.report.words import hours
 from simt.params import Params
 from simt.products import CAPTION_FORMAT
-from simt.runs import Kind, study_drawings
+from simt.runs import MAIN_FIGURE, Kind, study_drawings
 from simt.steps import OF_SENTENCES, Steps
+from simt.wording import count
 
 PROVENANCE_FILE = "provenance.json"  # also tells that a folder may be replaced
 _DRAWN_AS: Mapping[Kind, str] = {"figures": "png", "tables": "md"}
@@ -52,7 +53,7 @@ def publish(params: Params, to: Path) -> None:
         with atomic_file(folder / _PAGE) as stream:
             stream.write(_page(params, files, drawings, made_by, to))
         settings = Steps(params).report().settings
-        write_json(folder / _SETTINGS_FILE, settings.model_dump(mode="json"))
+        write_json(folder / _SETTINGS_FILE, settings.as_values())
         write_json(folder / PROVENANCE_FILE, made_by)
 
 

@@ -14,7 +14,9 @@ from math import inf, isinf, isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from simt.corpus.oracle import OraclePoint
 from simt.errors import SimtError
+from simt.knobs import read_knob
 from simt.params import Knob
 from simt.problems import parse_json, read_text
 from simt.runs import Point, Run, corpus_folder
@@ -207,9 +209,7 @@ def _knob_rows(
     point: Point, group: str, entries: Iterable[Mapping[str, Any]]
 ) -> Iterator[ScoreRow]:
     for entry in entries:
-        knob = entry["knob"]
-        value = knob if knob in ("full", None) else float(knob)
-        place = Place(point.run, point.split, value, group)
+        place = Place(point.run, point.split, read_knob(entry["knob"]), group)
         for metric, score in entry["scores"].items():
             yield _row(place, metric, score["value"], score["signature"])
 
@@ -246,19 +246,15 @@ def _row(place: Place, metric: str, value: float | None, signature: str) -> Scor
     )  # fmt: skip
 
 
-class OraclePoint(NamedTuple):
-    """What the policy that knows the gold alignments reaches, in words."""
-
-    al_word: float
-    sa_word: float
-
-
 def load_oracle(pair: str) -> list[OraclePoint]:
     """The oracle's curve on the aligned sentences of a pair; empty where there is none."""
     path = corpus_folder(pair, "prepare") / "oracle.json"
     entries = (read_json(path) or {}).get("aligned", [])
     try:
-        points = [OraclePoint(float(one["al_word"]), float(one["sa_word"])) for one in entries]
+        points = [
+            OraclePoint(int(one["offset"]), float(one["al_word"]), float(one["sa_word"]))
+            for one in entries
+        ]
     except (KeyError, TypeError, ValueError) as error:
         raise SimtError(f"{path} is not an oracle's curve ({error!r}): prepare again") from None
     return [point for point in points if not any(map(isnan, point))]

@@ -17,7 +17,6 @@ from simt.paper.reference import (
 )
 from simt.paper.rows import RUN, Place, estimate_name
 from simt.paper.tabular import Block, Cell, Column, Measured, Table, TableRow
-from simt.params import Variant
 from simt.systems import label_of
 
 _SYSTEM = Column("system", "System")
@@ -82,19 +81,15 @@ def _by_size(data: FigureData, pair: str) -> list[System]:
     """The offline systems from small to big."""
     order = ("small", "base", "big")
     systems = data.systems(pair, "offline")
-    return sorted(systems, key=lambda one: order.index(_recipe(data, one).size))
-
-
-def _recipe(data: FigureData, system: System) -> Variant:
-    return data.params.methods[system.method].variants[system.variants[0]]
+    return sorted(systems, key=lambda one: order.index(data.recipe(one).size))
 
 
 def _size_line(reader: Reader, pair: str, offline: System) -> TableRow:
     """One size: its parameters, and BLEU of the offline model and of the one that began as it."""
     data = reader.data
-    size = _recipe(data, offline).size
+    size = data.recipe(offline).size
     start = f"{offline.method}/{offline.variants[0]}"
-    tuned = [s for s in data.systems(pair) if _recipe(data, s).start_from == start]
+    tuned = [s for s in data.systems(pair) if data.recipe(s).start_from == start]
     line: TableRow = (
         size,
         reader.fact(pair, offline, "parameters", RUN),

@@ -14,24 +14,24 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import yaml
 
 from simt.atomic import atomic_file, write_json
+from simt.corpus.fetch import is_fetched, note_of
 from simt.cost import study_cost
 from simt.errors import SimtError
 from simt.gpus import gpus_here
-from simt.pairs import PrepareSettings, raw_files
+from simt.likeness import OF_MODELS
 from simt.params import Params, load_params
 from simt.problems import Problems
 from simt.rehearsal.disk import DiskNeed, disk_need, folder_bytes, unknown_sizes
-from simt.rehearsal.missing import Missing, is_fetched, missing_items, to_stand_in
+from simt.rehearsal.missing import Missing, missing_items, to_stand_in
 from simt.rehearsal.outcome import Failure, failures, gather, measurements
 from simt.rehearsal.page import Rehearsal, write_page
 from simt.rehearsal.shrinking import ON_CPU, ON_GPU, STAND_INS, Names, shrunk
 from simt.rehearsal.stand_in import write_stand_ins
-from simt.runs import MEASUREMENTS_FILE, REHEARSALS, corpus_folder, corpus_settings
+from simt.runs import MEASUREMENTS_FILE, REHEARSALS, corpus_folder, fetch_settings, prepare_settings
 from simt.strict_yaml import read_yaml
 from simt.wording import gigabytes
 
@@ -44,7 +44,6 @@ PAGE = "rehearsal.html"
 _LOOK_EVERY_S = 5.0  # at the disk
 # What the study would try again must show, at the first try.
 ONCE = ("--retries", "0", "--preemptible-retries", "0")
-_ON_ONE_THREAD = ("train", "decode", "confidences", "states")
 
 Say = Callable[[str], None]
 
@@ -146,7 +145,7 @@ def _set_up(folder: Path, params: Params, choices: Choices, stand_ins: Names) ->
     here = load_params(path)
     _link_corpora(choices.corpora, folder / "corpora")
     for pair, entries in stand_ins.items():
-        settings = cast(PrepareSettings, corpus_settings(here, pair, "prepare"))
+        settings = prepare_settings(here, pair)
         write_stand_ins(settings, entries, folder / "corpora" / STAND_INS / pair)
     for pair in params.chosen_study.runs:
         _link_raw(params, pair, set(stand_ins.get(pair, ())), folder)
@@ -188,19 +187,15 @@ def _link_raw(params: Params, pair: str, stand_ins: set[str], folder: Path) -> N
     if params.pairs[pair].toy is not None:
         return
     raw = corpus_folder(pair, "fetch")
-    by_entry: dict[str, list[str]] = {}
-    for file in raw_files(params.splits(pair)):
-        entry, _, inside = file.partition("/")
-        by_entry.setdefault(entry, []).append(inside)
-    for entry, wanted in by_entry.items():
+    for entry, wanted in fetch_settings(params, pair).wanted().items():
         if entry in stand_ins or not is_fetched(raw, entry, wanted):
             continue
-        for name in (f".fetched/{entry}.json", *(f"{entry}/{inside}" for inside in wanted)):
-            link = folder / raw / name
+        for path in (note_of(raw, entry), *(raw / entry / inside for inside in wanted)):
+            link = folder / path
             if not link.exists():
                 link.parent.mkdir(parents=True, exist_ok=True)
                 link.unlink(missing_ok=True)
-                link.symlink_to((raw / name).resolve())
+                link.symlink_to(path.resolve())
 
 
 # --- the run ----------------------------------------------------------------------------------
@@ -220,7 +215,7 @@ def _run(folder: Path, choices: Choices, lock: int) -> tuple[bool, int]:
     options = ["--config", *choice, *ONCE, "--keep-going"]
     if _is_on_cpu(choices.profile):
         # Most of a short job is its start, which takes one core.
-        options += ["--set-threads", *(f"{rule}=1" for rule in _ON_ONE_THREAD)]
+        options += ["--set-threads", *(f"{rule}=1" for rule in OF_MODELS)]
     environment = _environment(folder, choices)
     if any((folder / ".snakemake" / "locks").glob("*")):  # of one that was killed
         subprocess.run([*program, "--unlock"], cwd=folder, env=environment, capture_output=True)

@@ -1,16 +1,16 @@
 """What a study needs that is not on this machine yet, and how to get it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
-from simt.pairs import Download, FetchSettings, Splits
+from simt.corpus.fetch import is_fetched, is_with_user
+from simt.pairs import Download, Splits
 from simt.params import Params
-from simt.runs import corpus_folder, corpus_settings, scoring_settings, study_points
+from simt.runs import corpus_folder, fetch_settings, scoring_settings, study_points
 from simt.scoring.comet import CometUnavailable, find_model
 from simt.settings import TOY_ESTIMATOR
-from simt.user_files import plain_or_gz, what_is_missing
+from simt.user_files import what_is_missing
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,15 @@ def missing_items(params: Params, corpora: Path | None, models: Path | None) -> 
 
 
 def _missing_of_pair(params: Params, pair: str, corpora: Path | None) -> Iterator[Missing]:
-    settings = cast(FetchSettings, corpus_settings(params, pair, "fetch"))
+    settings = fetch_settings(params, pair)
     raw = corpus_folder(pair, "fetch")
     downloads = {}
     for name, entry in (settings.downloads | settings.licensed | settings.local).items():
-        wanted = [file.partition("/")[2] for file in settings.files if file.startswith(f"{name}/")]
+        wanted = settings.wanted().get(name, [])
         if is_fetched(raw, name, wanted):
             continue
         if isinstance(entry, Download):
-            if not _is_with_user(name, entry, wanted, corpora):
+            if not is_with_user(name, entry, wanted, corpora):
                 downloads[name] = entry.file_name
         elif why := what_is_missing(entry, wanted, corpora):
             yield Missing(f"{pair}, {name}", why, pair, (name,))
@@ -50,21 +50,6 @@ def _missing_of_pair(params: Params, pair: str, corpora: Path | None) -> Iterato
             "--until fetch. Without a network, put them below the folder that SIMT_CORPORA names."
         )
         yield Missing(f"{pair}, downloads", remedy, pair, tuple(downloads))
-
-
-def is_fetched(raw: Path, name: str, wanted: Sequence[str]) -> bool:
-    """Whether an entry has been fetched by the study itself."""
-    is_noted = (raw / ".fetched" / f"{name}.json").is_file()
-    return is_noted and all((raw / name / inside).is_file() for inside in wanted)
-
-
-def _is_with_user(name: str, entry: Download, wanted: Sequence[str], corpora: Path | None) -> bool:
-    """Whether a download, packed or unpacked, is in the user's corpora, as fetching finds it."""
-    if corpora is None:
-        return False
-    files = (corpora / name / entry.file_name, corpora / entry.file_name)
-    unpacked = (plain_or_gz(corpora / name / inside) for inside in wanted)
-    return any(file.is_file() for file in files) or all(unpacked)
 
 
 def _missing_models(params: Params, models: Path | None) -> Iterator[Missing]:

@@ -80,7 +80,7 @@ class Job:
             "bytes": self.bytes,
         }
         if self.training is not None:
-            values["settings"] = json.loads(self.training.settings.as_json())
+            values["settings"] = self.training.settings.as_values()
             values["devices"] = self.training.devices
             values["tokens_per_s"] = self.training.tokens_per_s
         return values

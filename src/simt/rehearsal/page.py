@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from simt.atomic import atomic_file
 from simt.disk import resumable_bytes
-from simt.pages import shared_file
+from simt.pages import shared_file, templates_in
 from simt.params import Params
 from simt.rehearsal.disk import DiskNeed
 from simt.rehearsal.missing import Missing
@@ -87,10 +86,7 @@ def write_page(rehearsal: Rehearsal, to: Path) -> None:
 
 def render(rehearsal: Rehearsal) -> str:
     """The page as HTML."""
-    templates = Environment(
-        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+    templates = templates_in(_HERE)
     templates.filters.update(size=gigabytes, time=_time, gigabytes=_gigabytes, short=short)
     trainings = _trainings(rehearsal.jobs)
     return templates.get_template("page.html").render(

@@ -30,6 +30,7 @@ import numpy.typing as npt
 
 from simt.atomic import atomic_file
 from simt.errors import SimtError
+from simt.knobs import read_knob
 from simt.params import Knob
 from simt.problems import parse_json, read_text
 from simt.scoring.quality import Floats, bleu_of
@@ -95,7 +96,7 @@ def read_sentences(path: Path) -> SentenceStatistics:
             values["references"],
             values["main_latency"],
             values["groups"],
-            {_knob(one["knob"]): one["statistics"] for one in values["points"]},
+            {read_knob(one["knob"]): one["statistics"] for one in values["points"]},
         )
         columns = [column for named in statistics.columns.values() for column in named.values()]
         columns += [named[statistics.main_latency] for named in statistics.columns.values()]
@@ -104,10 +105,6 @@ def read_sentences(path: Path) -> SentenceStatistics:
     if any(len(column) != len(statistics.sentences) for column in columns):
         raise SimtError(f"{path}: a column has not an entry for each sentence: {_REMEDY}")
     return statistics
-
-
-def _knob(value: Any) -> Knob | None:
-    return value if value in ("full", None) else float(value)
 
 
 # --- as numbers to draw from ----------------------------------------------------------------------

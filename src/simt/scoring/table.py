@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from simt.knobs import knob_text
 from simt.params import Knob
 from simt.scoring.latency import DEGENERACY, is_degenerate
 from simt.scoring.scores import Score
@@ -27,9 +28,7 @@ def score_table(columns: Mapping[Knob | None, Sequence[Score]]) -> str:
 
 
 def _knob(knob: Knob | None) -> str:
-    if knob is None:
-        return "value"
-    return knob if isinstance(knob, str) else f"{knob:g}"
+    return "value" if knob is None else knob_text(knob)
 
 
 def _value(score: Score | None) -> str:

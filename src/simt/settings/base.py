@@ -35,3 +35,8 @@ class Settings(BaseModel):
     def as_json(self) -> str:
         """One canonical line, to pass to a command and to compare."""
         return json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+
+    def as_values(self) -> dict[str, Any]:
+        """The same as plain values, in the same order."""
+        values: dict[str, Any] = json.loads(self.as_json())
+        return values

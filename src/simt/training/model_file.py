@@ -5,7 +5,6 @@ therefore says which run it is of and how its pieces were numbered; files from b
 """
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,7 @@ def save_model(
     path: Path, weights: Weights, settings: RunSettings, vocabularies: VocabularyPair
 ) -> None:
     """Write the weights of a run, with its settings and what its vocabularies are."""
-    origin = {"settings": _plain(settings), "vocabulary": _digest(vocabularies)}
+    origin = {"settings": settings.as_values(), "vocabulary": _digest(vocabularies)}
     save_tensors(path, {**weights, _ORIGIN: origin})
 
 
@@ -63,9 +62,9 @@ def load_model(
 ) -> None:
     """Give a model its weights, which must be those of this very run."""
     weights, of_run = _read(path, vocabularies)
-    if of_run is not None and of_run != _plain(settings):
+    if of_run is not None and of_run != settings.as_values():
         raise SimtError(
-            f"{path} is of {_name(of_run)}, not of {_name(_plain(settings))}, "
+            f"{path} is of {_name(of_run)}, not of {_name(settings.as_values())}, "
             "whose settings are beside it: put the right model there, or train it again"
         )
     if complaint := misfit(weights, model.state_dict()):
@@ -122,10 +121,6 @@ def _some(names: Sequence[str]) -> str:
     """The first few, and how many there are."""
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(short(str(name)) for name in names[:3]) + more
-
-
-def _plain(settings: RunSettings) -> Any:
-    return json.loads(settings.as_json())
 
 
 def _name(settings: Any) -> str:

@@ -16,9 +16,9 @@ from simt.corpus.prepare import comparison_key, prepare
 from simt.corpus.reading import SentencePair
 from simt.corpus.sampling import draw_sample
 from simt.errors import SimtError
-from simt.pairs import FetchSettings, Part, PrepareSettings, Sample
+from simt.pairs import Part, Sample
 from simt.params import load_params
-from simt.runs import corpus_settings
+from simt.runs import fetch_settings, prepare_settings
 
 ROOT = Path(__file__).parents[3]
 FILE = Path("corpus.txt")
@@ -85,12 +85,6 @@ PARAMS = load_params(ROOT / "params.yaml")
 PAIR = "tatoeba-deen"
 
 
-def prepare_settings() -> PrepareSettings:
-    settings = corpus_settings(PARAMS, PAIR, "prepare")
-    assert isinstance(settings, PrepareSettings)
-    return settings
-
-
 @pytest.fixture(scope="module")
 def tatoeba(shared_corpora: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The raw files of the pair, taken from a folder as a user without a network has it."""
@@ -101,10 +95,8 @@ def tatoeba(shared_corpora: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     for name, file in (("tatoeba", "deu-eng.zip"), ("challenge", "test.txt.gz")):
         (own / name).mkdir()
         (own / name / file).write_bytes((theirs / file).read_bytes())
-    settings = corpus_settings(PARAMS, PAIR, "fetch")
-    assert isinstance(settings, FetchSettings)
     raw = tmp_path_factory.mktemp("raw")
-    manifest = fetch(settings, raw, own)
+    manifest = fetch(fetch_settings(PARAMS, PAIR), raw, own)
     assert {origin["checksum"] for origin in manifest["downloads"].values()} == {
         "sha256", "sha256 of the unpacked files"
     }  # fmt: skip
@@ -118,7 +110,7 @@ def test_tatoeba_evaluation_sets_are_apart_and_of_long_sentences(
     with gzip.open(shared_corpora / "tatoeba_deen" / "test.txt.gz", "rt", encoding="utf-8") as file:
         rows = [line.rstrip("\n").split("\t") for line in file]
     everything = [SentencePair(row[2], (row[3],)) for row in rows]
-    splits = prepare_settings().splits
+    splits = prepare_settings(PARAMS, PAIR).splits
     sets = {
         split: list(read_part(getattr(splits, split)[0], tatoeba, "de", "en", Counter()))
         for split in ("valid", "test")
@@ -129,7 +121,7 @@ def test_tatoeba_evaluation_sets_are_apart_and_of_long_sentences(
 
 @pytest.mark.slow
 def test_tatoeba_trains_on_nothing_that_it_is_tested_on(tatoeba: Path, tmp_path: Path) -> None:
-    stats = prepare(prepare_settings(), tatoeba, tmp_path, 1)
+    stats = prepare(prepare_settings(PARAMS, PAIR), tatoeba, tmp_path, 1)
     assert (stats["valid"]["kept"], stats["test"]["kept"]) == (2000, 2000)
     assert stats["train"]["read"] == 169_197 + 32_565
     assert stats["train"]["dropped"]["evaluation_pair"] >= 4000

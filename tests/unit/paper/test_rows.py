@@ -223,7 +223,7 @@ def test_the_model_of_the_paper_goes_before_others(own: Path, edit: Edit) -> Non
 def test_oracle_is_read_where_there_is_one(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_oracle("tiny-deen") == []
     monkeypatch.chdir(results)
-    assert load_oracle("tiny-deen")[4] == (4.0, 1.0)
+    assert load_oracle("tiny-deen")[4] == (0, 4.0, 1.0)
 
 
 def test_oracle_of_no_sentence_has_no_points() -> None:

@@ -2,17 +2,16 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import yaml
 
-from simt.pairs import FetchSettings
 from simt.params import Params, load_params
 from simt.rehearsal.shrinking import ON_CPU, ON_GPU, Amounts, shrunk
 from simt.runs import (
     Run,
-    corpus_settings,
+    fetch_settings,
     run_settings,
     study_drawings,
     study_points,
@@ -33,7 +32,7 @@ OF_AMOUNT = {
 def all_entries(study: str) -> dict[str, set[str]]:
     """Every entry of every pair that is no toy."""
     fetched = {
-        pair: cast(FetchSettings, corpus_settings(PARAMS, pair, "fetch"))
+        pair: fetch_settings(PARAMS, pair)
         for pair in PARAMS.studies[study].runs
         if PARAMS.pairs[pair].toy is None
     }

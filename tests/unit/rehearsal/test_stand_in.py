@@ -11,11 +11,11 @@ import yaml
 from simt.corpus.alignments import read_aligned
 from simt.corpus.bpe import build_bpe
 from simt.corpus.prepare import prepare
-from simt.pairs import AlignedPart, BpeSettings, PrepareSettings
+from simt.pairs import AlignedPart, PrepareSettings
 from simt.params import Params, load_params
 from simt.rehearsal.shrinking import ON_CPU, shrunk
 from simt.rehearsal.stand_in import write_stand_ins
-from simt.runs import corpus_settings
+from simt.runs import bpe_settings, prepare_settings
 
 FILE = Path(__file__).parents[3] / "params.yaml"
 REAL = [name for name, pair in load_params(FILE).pairs.items() if pair.toy is None]
@@ -33,7 +33,7 @@ def rehearsed(folder: Path, pair: str) -> Params:
 def prepared(folder: Path, pair: str) -> tuple[PrepareSettings, dict[str, dict[str, int]]]:
     """The text of a pair all of whose files are generated, and its statistics."""
     params = rehearsed(folder, pair)
-    settings = cast(PrepareSettings, corpus_settings(params, pair, "prepare"))
+    settings = prepare_settings(params, pair)
     entry = params.pairs[pair]
     write_stand_ins(settings, {*entry.downloads, *entry.licensed}, folder / "raw")
     return settings, prepare(settings, folder / "raw", folder / "text", processes=1)
@@ -62,8 +62,8 @@ def test_chinese_is_without_blanks_and_cut_into_words(tmp_path: Path) -> None:
 
 def test_vocabulary_is_as_large_as_the_merges_asked_for(tmp_path: Path) -> None:
     prepared(tmp_path, "wmt15-deen")
-    settings = corpus_settings(rehearsed(tmp_path, "wmt15-deen"), "wmt15-deen", "bpe")
-    build_bpe(cast(BpeSettings, settings), tmp_path / "text", tmp_path / "bpe", processes=1)
+    settings = bpe_settings(rehearsed(tmp_path, "wmt15-deen"), "wmt15-deen")
+    build_bpe(settings, tmp_path / "text", tmp_path / "bpe", processes=1)
     stats = json.loads((tmp_path / "bpe/stats.json").read_text(encoding="utf-8"))
     specials = 4  # <bos>, <pad>, <eos>, <unk>
     assert stats["vocabulary"] == {"source": 32000 + specials, "target": 32000 + specials}
@@ -75,10 +75,7 @@ def test_vocabulary_is_as_large_as_the_merges_asked_for(tmp_path: Path) -> None:
 def test_links_are_written_as_the_part_counts_them(
     base: int, is_target_first: bool, tmp_path: Path
 ) -> None:
-    settings = cast(
-        PrepareSettings,
-        corpus_settings(rehearsed(tmp_path, "wmt15-deen"), "wmt15-deen", "prepare"),
-    )
+    settings = prepare_settings(rehearsed(tmp_path, "wmt15-deen"), "wmt15-deen")
     old = settings.splits.aligned
     assert old is not None
     part = old.model_copy(update={"base": base, "is_target_first": is_target_first})

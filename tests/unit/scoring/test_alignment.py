@@ -1,7 +1,6 @@
 """Satisfied alignments by hand, by brute force, and what is refused."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 from simt.corpus.alignments import Links, parse_links
 from simt.errors import SimtError
 from simt.instances import EOS_TOKEN, Instance
-from simt.scoring.alignment import AlignmentChoices, satisfied_alignments
+from simt.scoring.alignment import satisfied_alignments
 from tests.samples.instances import instance_from
 
 Make = Callable[..., Instance]
@@ -30,10 +29,8 @@ def forced(source: str, target: str, delays: list[int], index: int = 0) -> Insta
     )
 
 
-def share(instance: Instance, line: str, /, **choices: Any) -> float | None:
-    return satisfied_alignments(
-        [instance], [parse_links(line, 0, "here")], AlignmentChoices(**choices)
-    ).value
+def share(instance: Instance, line: str) -> float | None:
+    return satisfied_alignments([instance], [parse_links(line, 0, "here")]).value
 
 
 # "a b@@ c d" / "x y@@ z w": source words end after 1, 3 and 4 tokens; target words begin with
@@ -57,20 +54,12 @@ def test_the_furthest_of_several_links_counts() -> None:
     assert share(EXAMPLE, "0-2 2-2") == 1
 
 
-def test_possible_links_count_if_asked_for() -> None:
+def test_possible_links_do_not_count() -> None:
     assert share(EXAMPLE, "0-0 2p0") == 1
-    assert share(EXAMPLE, "0-0 2p0", links="possible") == 0
 
 
-def test_unaligned_words_are_skipped_or_satisfied() -> None:
+def test_unaligned_words_are_skipped() -> None:
     assert share(EXAMPLE, "2-0") == 0
-    assert share(EXAMPLE, "2-0", unaligned="satisfied") == pytest.approx(2 / 3)
-
-
-def test_pieces_can_count_each_with_its_own_delay() -> None:
-    # y: token 2 at 2 < 3, token 3 at 3 >= 3
-    assert share(EXAMPLE, "0-0 1-1 2-2", average="piece") == pytest.approx(3 / 4)
-    assert share(EXAMPLE, "1-1", unaligned="satisfied", average="piece") == pytest.approx(3 / 4)
 
 
 def test_words_of_all_sentences_are_pooled() -> None:
@@ -121,15 +110,12 @@ def aligned_sentences(draw: st.DrawFn) -> tuple[Instance, Links]:
     return forced(" ".join(pieces), " ".join(written), sorted(delays)), Links(sure, possible)
 
 
-@given(aligned_sentences(), st.booleans())
-def test_satisfied_words_are_those_of_brute_force(
-    sentence: tuple[Instance, Links], with_possible: bool
-) -> None:
+@given(aligned_sentences())
+def test_satisfied_words_are_those_of_brute_force(sentence: tuple[Instance, Links]) -> None:
     instance, links = sentence
     assert instance.token_delays is not None
-    chosen = links.sure | links.possible if with_possible else links.sure
     verdicts = []
-    for word in {target for _, target in chosen}:
+    for word in {target for _, target in links.sure}:
         before = " ".join(instance.tokens.split(" ")).replace("@@ ", "@@").split(" ")  # type: ignore[union-attr]
         first = sum(piece.count("q") for piece in before[:word])
         g = instance.token_delays[first]
@@ -137,10 +123,9 @@ def test_satisfied_words_are_those_of_brute_force(
         verdicts.append(
             all(
                 sum(piece.count("p") for piece in sources[: s + 1]) <= g
-                for s, target in chosen
+                for s, target in links.sure
                 if target == word
             )
         )
-    choices = AlignmentChoices(links="possible" if with_possible else "sure")
-    ours = satisfied_alignments([instance], [links], choices).value
+    ours = satisfied_alignments([instance], [links]).value
     assert ours == (pytest.approx(sum(verdicts) / len(verdicts)) if verdicts else None)

@@ -8,15 +8,15 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from simt.atomic import atomic_file
 from simt.cost import study_cost
 from simt.errors import SimtError
-from simt.pages import shared_file
+from simt.pages import shared_file, templates_in
 from simt.paper.claims_report import ClaimsReport
-from simt.paper.main_result import MAIN_FIGURE, main_results
+from simt.paper.main_result import main_results
 from simt.paper.report import words
 from simt.paper.report.curves import training_panels
 from simt.paper.report.drawings import all_signatures, shown_figures, shown_tables
@@ -25,7 +25,8 @@ from simt.paper.report.pictures import theme_colours
 from simt.paper.report.policy_viewer import viewer_data
 from simt.paper.report.runs import provenance, read_runs
 from simt.params import Params
-from simt.runs import why_left_out
+from simt.runs import MAIN_FIGURE, why_left_out
+from simt.wording import count
 
 _HERE = Path(__file__).parent
 
@@ -82,15 +83,9 @@ def _claims_report(files: Files) -> dict[str, Any]:
 
 def _templates() -> Environment:
     """Everything is escaped but our own style and script."""
-    templates = Environment(
-        loader=FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    templates = templates_in(_HERE)
     templates.filters.update(
-        hours=words.hours, many=words.many, signed=words.signed, count=words.count,
+        hours=words.hours, many=words.many, signed=words.signed, count=count,
         direction=words.direction,
     )  # fmt: skip
     own = {name: (_HERE / name).read_text(encoding="utf-8") for name in _OWN_FILES}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simt.paper.report.words import count
+from simt.wording import count
 
 _SPLITS = {
     "test": "test set",

@@ -26,11 +26,6 @@ def signed(value: float) -> str:
     return f"{value:+.2f}"
 
 
-def count(number: int, noun: str, plural: str | None = None) -> str:
-    """``1 run``, ``26 runs``."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
-
-
 def direction(pair: Pair) -> str:
     """Source and target: ``de→en``."""
     return f"{pair.source}→{pair.target}"
