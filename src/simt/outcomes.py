@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from simt.products import CONFIDENCE_FILE, INSTANCES_FILE, MANIFEST_FILE, RUN_FILE, STATS_FILE
-from simt.wording import counted
+from simt.wording import count
 
 _QUALITY = {"bleu": "BLEU", "sa_word": "satisfied alignments"}  # as a score is called
 
@@ -17,7 +17,7 @@ def corpus_fetched(raw: Path) -> str:
     if "splits" in manifest:
         return f"{sum(split['pairs'] for split in manifest['splits'].values()):,} pairs"
     files = [raw / file["path"] for file in manifest["files"]]
-    return f"{counted(len(files), 'file')}, {sum(_size(file) for file in files) / 1e6:,.1f} MB"
+    return f"{count(len(files), 'file')}, {sum(_size(file) for file in files) / 1e6:,.1f} MB"
 
 
 def corpus_prepared(text: Path) -> str:
@@ -45,7 +45,7 @@ def point_decoded(point: Path, knobs: int) -> str:
     """How much was translated, at so many knob values."""
     with (point / INSTANCES_FILE).open("rb") as stream:
         sentences = sum(1 for _ in stream) // knobs
-    return f"{counted(sentences, 'sentence')} at {counted(knobs, 'knob value')}"
+    return f"{count(sentences, 'sentence')} at {count(knobs, 'knob value')}"
 
 
 def confidences_compared(point: Path) -> str:
@@ -61,7 +61,7 @@ def confidences_compared(point: Path) -> str:
 def states_written(states: Path) -> str:
     """Of how many sentences."""
     with states.open("rb") as stream:
-        return f"all states of {counted(sum(1 for _ in stream), 'sentence')}"
+        return f"all states of {count(sum(1 for _ in stream), 'sentence')}"
 
 
 def point_scored(scores: Path) -> str:
@@ -74,13 +74,13 @@ def point_scored(scores: Path) -> str:
     ends = points if len(points) == 1 else [points[0], points[-1]]
     parts = [_at(point, quality, latency) for point in ends]
     label = f"{_QUALITY[quality]} " if quality else ""
-    return f"{label}{' … '.join(parts)} ({counted(len(points), 'knob value')})"
+    return f"{label}{' … '.join(parts)} ({count(len(points), 'knob value')})"
 
 
 def curves_written(curves: Path) -> str:
     """How many points there are in all."""
     with curves.open(encoding="utf-8", newline="") as stream:
-        return counted(sum(1 for _ in csv.DictReader(stream)), "point")
+        return count(sum(1 for _ in csv.DictReader(stream)), "point")
 
 
 def file_written(path: Path) -> str:

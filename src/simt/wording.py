@@ -2,13 +2,8 @@
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
-    """So many of something."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
-
-
-def counted(number: int, noun: str) -> str:
-    """The same of what may be many thousands: ``1 seed``, ``2,000 sentences``."""
-    return f"{number:,} {noun if number == 1 else noun + 's'}"
+    """So many of something: ``1 seed``, ``2,000 sentences``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def short(number: float) -> str:

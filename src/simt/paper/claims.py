@@ -30,7 +30,7 @@ from simt.params import Params, Role
 from simt.runs import study_runs
 from simt.scoring.significance import SEEDS_OF_A_METHOD, Interval, joint_intervals
 from simt.settings import Settings
-from simt.wording import counted
+from simt.wording import count
 
 CLAIMS_FILE = Path(__file__).with_name("reference") / "claims.yaml"
 _SHOWN_REASONS = 3
@@ -77,7 +77,7 @@ def explained(seeds: int, fewest: int) -> str:
     if fewest < SEEDS_OF_A_METHOD:
         trainings = "this training" if fewest == 1 else "these trainings"
         of_what = (
-            f" Where a system has {counted(fewest, 'seed')}, a verdict is about {trainings}, not "
+            f" Where a system has {count(fewest, 'seed')}, a verdict is about {trainings}, not "
             "about the method: another seed may say otherwise."
         )
     return (
@@ -184,7 +184,7 @@ def _result(
     supports, why = _support(interval, above, below)
     to_decide = ""
     if supports == "undecided":
-        sentences, seeds = counted(number.sentences, "sentence"), counted(number.seeds, "seed")
+        sentences, seeds = count(number.sentences, "sentence"), count(number.seeds, "seed")
         why += f": {sentences} and {seeds} cannot tell"
         nearest = min((above, below), key=lambda bound: abs(bound - number.observed))
         to_decide = what_would_decide(number, interval, nearest)

@@ -30,7 +30,7 @@ from typing import Any, Literal, get_args
 
 from simt.atomic import atomic_file, write_json
 from simt.scoring.significance import SEEDS_OF_A_METHOD
-from simt.wording import counted
+from simt.wording import count
 
 Outcome = Literal["holds", "does not hold", "not enough data", "not tested"]
 OUTCOMES: Sequence[Outcome] = get_args(Outcome)  # in the order of reports
@@ -162,5 +162,5 @@ def headline(report: ClaimsReport) -> str:
         of_outcome = {words: number for (one, words), number in counts.items() if one == outcome}
         of_outcome = of_outcome or {wording(outcome, report.seeds): 0}
         said += [f"{words} {number}" for words, number in of_outcome.items()]
-    seeds = counted(report.seeds, "seed")
+    seeds = count(report.seeds, "seed")
     return f"Claims of the paper in study {report.study} ({seeds}): {', '.join(said)}"
