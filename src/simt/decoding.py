@@ -167,7 +167,7 @@ class SplitText:
         )
 
 
-def look_at_states(settings: PointSettings, run: Path, corpus: Path, to: Path) -> None:
+def write_confidences(settings: PointSettings, run: Path, corpus: Path, to: Path) -> None:
     """Write what the confidence of every state (i, j) of a split says about its correctness.
 
     confidence.json has the correlations, sums.json what they are sums of, sentence by sentence, and
@@ -230,7 +230,7 @@ def _grid(
     }
 
 
-def show_states(choice: SentenceChoice, run: Path, corpus: Path, to: Path) -> None:
+def write_states(choice: SentenceChoice, run: Path, corpus: Path, to: Path) -> None:
     """Write states.jsonl: the confidence of every state of some aligned sentences.
 
     A line is a sentence, a row of its grid a target token, a number the confidence in thousandths.

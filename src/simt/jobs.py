@@ -13,7 +13,7 @@ from simt.errors import SimtError
 from simt.gpus import take_devices, take_gpus, use_threads
 from simt.markers import settings_made_with
 from simt.outcomes import (
-    confidences_compared,
+    confidences_written,
     corpus_encoded,
     corpus_fetched,
     corpus_prepared,
@@ -30,8 +30,8 @@ from simt.products import (
     MANIFEST_FILE,
     SCORES_FILE,
     SETTINGS_FILE,
+    STATES,
     STATES_FILE,
-    VIEWED,
     decoded,
     encoded,
     estimated,
@@ -116,25 +116,25 @@ def decode_run(settings_json: str, run: Path, corpus: Path, to: Path, threads: i
     return point_decoded(to, len(settings.knobs))
 
 
-def compare_confidences(settings_json: str, run: Path, corpus: Path, to: Path, threads: int) -> str:
+def write_confidences(settings_json: str, run: Path, corpus: Path, to: Path, threads: int) -> str:
     """Compare the confidence of every state with whether its word is right."""
-    from simt.decoding import look_at_states
+    from simt import decoding
 
     take_devices(threads)
     settings = parse_argument(PointSettings, settings_json)
     with decoded(settings.split).made_in(to, settings, _parts(run, corpus)):
-        look_at_states(settings, run, corpus, to)
-    return confidences_compared(to)
+        decoding.write_confidences(settings, run, corpus, to)
+    return confidences_written(to)
 
 
 def write_states(settings_json: str, run: Path, corpus: Path, to: Path, threads: int) -> str:
     """Write the confidence of every state of a few aligned sentences."""
-    from simt.decoding import show_states
+    from simt import decoding
 
     take_devices(threads)
     choice = parse_argument(SentenceChoice, settings_json)
-    with VIEWED.made_in(to, choice, _parts(run, corpus)):
-        show_states(choice, run, corpus, to)
+    with STATES.made_in(to, choice, _parts(run, corpus)):
+        decoding.write_states(choice, run, corpus, to)
     return states_written(to / STATES_FILE)
 
 

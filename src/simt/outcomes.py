@@ -48,7 +48,7 @@ def point_decoded(point: Path, knobs: int) -> str:
     return f"{count(sentences, 'sentence')} at {count(knobs, 'knob value')}"
 
 
-def confidences_compared(point: Path) -> str:
+def confidences_written(point: Path) -> str:
     """How confidence and correctness go together."""
     scores = _read(point / CONFIDENCE_FILE)
     parts = [

@@ -154,7 +154,7 @@ def _run_and_split(split: str) -> dict[str, Patterns]:
     }
 
 
-VIEWED = Product((STATES_FILE,), _run_and_split("aligned"), VIEWER_FILE)
+STATES = Product((STATES_FILE,), _run_and_split("aligned"), VIEWER_FILE)
 
 
 def scored(split: str) -> Product:

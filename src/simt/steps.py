@@ -28,11 +28,11 @@ from simt.products import (
     SCORES_FILE,
     SENTENCES_FILE,
     SETTINGS_FILE,
+    STATES,
     STATES_FILE,
     STATS_FILE,
     SUMS_FILE,
     TABLE_FORMATS,
-    VIEWED,
     Patterns,
     Product,
     decoded,
@@ -271,9 +271,9 @@ class Steps:
         """The confidence of every state of the policy viewer's sentences."""
         choice = self._params.paper.policy_viewer.choice
         return self._once(
-            point.folder / VIEWED.marker,
+            point.folder / STATES.marker,
             lambda: _step(
-                "points", f"{point} states", point.folder, choice, VIEWED, self._parts(point)
+                "points", f"{point} states", point.folder, choice, STATES, self._parts(point)
             ),
         )
 

@@ -19,8 +19,8 @@ from simt.corpus.ids import EOS, SPECIAL_IDS
 from simt.errors import SimtError
 from simt.methods import METHODS, Decision, Loss, Model, Policy, PolicyState
 from simt.model.batch import Batch
+from simt.model.matmul import bf16_products
 from simt.model.network import VocabularySizes
-from simt.model.products import bf16_products
 from simt.settings import METHOD_SETTINGS
 from tests.samples.batches import random_batch, single, with_more_pads
 from tests.samples.prefixes import PrefixEncodings

@@ -17,7 +17,7 @@ from simt.products import (
     FETCHED_OUTPUTS,
     MODEL_FILE,
     TRAINED,
-    VIEWED,
+    STATES,
     decoded,
     scored,
 )

@@ -87,7 +87,7 @@ rule states:
             Point(Run.from_wildcards(wildcards), "aligned")
         ).inputs,
     output:
-        [f"{ALIGNED}/{name}" for name in VIEWED.outputs],
+        [f"{ALIGNED}/{name}" for name in STATES.outputs],
     log:
         f"logs/states/{RUN_NAME}/aligned.log",
     priority: 1

@@ -162,10 +162,10 @@ def decode(options: argparse.Namespace) -> str:
     "correlate confidence and correctness over all states", _point('{"split": …}'), product="files"
 )
 def confidences(options: argparse.Namespace) -> str:
-    from simt.jobs import compare_confidences
+    from simt.jobs import write_confidences
 
     given = (options.run, options.corpus, options.to, options.threads)
-    return compare_confidences(options.settings, *given)
+    return write_confidences(options.settings, *given)
 
 
 @COMMANDS.command(

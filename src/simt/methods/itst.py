@@ -36,8 +36,8 @@ from simt.model.layers import (
     split_heads,
 )
 from simt.model.masks import causal_mask_without_pads, key_mask, length_mask, visible_mask
+from simt.model.matmul import Linear
 from simt.model.network import Network
-from simt.model.products import Linear
 from simt.model.transformer import Transformer
 from simt.params import Knob
 from simt.settings import ModelSettings

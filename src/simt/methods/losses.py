@@ -16,8 +16,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - everybody's name for it
 from torch import Tensor
 
+from simt.model.matmul import product_dtype
 from simt.model.network import OutputLayer
-from simt.model.products import product_dtype
 
 # Scores in memory at a time: what fits into the cache of a CPU, what keeps a GPU busy. Fewer rows
 # than the minimum would make the products slow.

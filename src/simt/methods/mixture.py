@@ -28,8 +28,8 @@ from simt.methods.losses import (
     scaled,
     typed,
 )
+from simt.model.matmul import product_dtype
 from simt.model.network import OutputLayer
-from simt.model.products import product_dtype
 
 
 @dataclass(frozen=True)

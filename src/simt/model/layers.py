@@ -15,7 +15,7 @@ import torch.nn.functional as F  # noqa: N812 - everybody's name for it
 from torch import Tensor, nn
 
 from simt.model.cache import LayerCache, Projection
-from simt.model.products import Linear, feed_forward
+from simt.model.matmul import Linear, feed_forward
 from simt.settings import ModelSettings
 
 

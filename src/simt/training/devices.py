@@ -14,7 +14,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from simt.errors import SimtError
-from simt.model.products import bf16_products, has_bf16_products
+from simt.model.matmul import bf16_products, has_bf16_products
 from simt.settings import Precision
 from simt.usage import own_peak_memory_mb
 

@@ -110,13 +110,13 @@ def _table(files: Files, name: str) -> ShownTable:
 
 def _head(caption: Mapping[str, Any], folder: str, formats: Iterable[str]) -> dict[str, Any]:
     name = caption["name"]
-    number = paper_number(name)
+    number = printed_label(name)
     title = caption["entry"]["title"].removeprefix(f"{number}: ")
     files = {_FORMATS[one]: f"{folder}/{name}.{one}" for one in (*formats, CAPTION_FORMAT)}
     return {"name": name, "number": number, "title": title, "files": files}
 
 
-def paper_number(name: str) -> str:
+def printed_label(name: str) -> str:
     """What a drawing is in the paper: ``fig03-bleu-al`` is Figure 3; others go by their names."""
     named = re.match(r"([a-z]+)([0-9]+)", name)
     if named is None or named[1] not in _KINDS:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from simt.model.products import (
+from simt.model.matmul import (
     Linear,
     bf16_products,
     feed_forward,
