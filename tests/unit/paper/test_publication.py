@@ -36,10 +36,7 @@ def test_earlier_publication_is_not_replaced_with_work_of_others(
     assert work.exists()
 
 
-def test_study_that_is_not_finished_is_not_published(
-    params: Params, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_study_that_is_not_finished_is_not_published(params: Params, tmp_path: Path) -> None:
     with pytest.raises(SimtError, match=r"to do[\s\S]*snakemake .*study=tiny"):
         publish(params, tmp_path / "published")
     assert not (tmp_path / "published").exists()

@@ -178,9 +178,8 @@ def test_knobs_of_the_viewer_are_in_words(reported: Path, params: Params) -> Non
 
 @pytest.mark.parametrize("study", ["multi30k", "scale-toy"])
 def test_without_gold_alignments_or_simultaneous_systems_there_is_no_policy_viewer(
-    params: Params, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, study: str
+    params: Params, study: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     assert viewer_data(Files(study), replace(params, study=study)) is None
 
 
