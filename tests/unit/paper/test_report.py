@@ -16,7 +16,7 @@ from simt.paper import FIGURES, TABLES
 from simt.paper.report import render_page
 from simt.paper.report.captions import READING
 from simt.paper.report.curves import Scale, thinned
-from simt.paper.report.drawings import paper_number
+from simt.paper.report.drawings import printed_label
 from simt.paper.report.files import Files
 from simt.paper.report.policy_viewer import viewer_data
 from simt.paper.report.words import hours, many
@@ -258,7 +258,7 @@ def test_cells_of_a_table_are_in_its_caption(drawn: Path, reported: Path) -> Non
     ],
 )
 def test_drawing_has_its_number_in_the_paper(name: str, number: str) -> None:
-    assert paper_number(name) == number
+    assert printed_label(name) == number
 
 
 def test_long_curve_is_thinned_to_means_of_neighbours() -> None:
