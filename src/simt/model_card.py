@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simt.atomic import atomic_file
+from simt.markers import readable_marker
 from simt.params import Knob, Params
 from simt.problems import parse_json, read_text
-from simt.products import RUN_FILE, SCORES_FILE
-from simt.runs import Point, Run
+from simt.products import RUN_FILE, SCORES_FILE, SETTINGS_FILE
+from simt.record import points_of
+from simt.runs import Run
 from simt.system_folder import CARD_FILE, CURVE_FILE
 
 _AGAIN = "make it again"
@@ -27,7 +29,7 @@ def write_card(params: Params, run: Run, knob: Knob, to: Path) -> None:
 
     ``knob`` is what it translates at if nobody says otherwise.
     """
-    scores = _values(Point(run, "test").folder / SCORES_FILE)
+    scores = _scores(run)
     curve = _curve(scores)
     with atomic_file(to / CARD_FILE) as stream:
         stream.write(model_card(params, run, knob, scores, has_curve=len(curve) > 1))
@@ -78,6 +80,13 @@ def _data_lines(params: Params, pair: str) -> str:
     for name in entry.local:
         lines.append(f"- {name}: files of the trainer's own")
     return "\n".join(lines)
+
+
+def _scores(run: Run) -> dict[str, Any]:
+    """The scores of the model that a run has now; nothing where only an earlier one has any."""
+    trained = readable_marker(run.folder / SETTINGS_FILE)
+    point = points_of(run, trained).get("test") if trained else None
+    return _values(point / SCORES_FILE) if point else {}
 
 
 def _score_table(scores: dict[str, Any]) -> str:

@@ -159,7 +159,7 @@ def read_record(params: Params, run: Run, now: float, is_over: bool) -> RunRecor
         failure="",
         facts=read_object(run.folder / RUN_FILE) or {},
         history=history,
-        points=_points(run, trained),
+        points=points_of(run, trained),
     )
 
 
@@ -194,7 +194,7 @@ def _unfinished(run: Run, settings: RunSettings, now: float, is_over: bool) -> R
     )
 
 
-def _points(run: Run, trained: Marker) -> dict[str, Path]:
+def points_of(run: Run, trained: Marker) -> dict[str, Path]:
     """The splits on which a run was scored, or looked at, with the model that it has now."""
     folder = RESULTS / "points" / str(run)
     found = [path.parent for name in _NUMBERS for path in sorted(folder.glob(f"*/{name}"))]

@@ -13,13 +13,17 @@ from xml.etree import ElementTree
 import pytest
 from safetensors.torch import load_file, save_file
 
+from simt.atomic import write_json
 from simt.cli import main
 from simt.errors import SimtError
 from simt.exported import choose_folder, open_folder
 from simt.markers import FileMark
-from simt.runs import Run
+from simt.params import load_params
+from simt.runs import Point, Run, run_settings
 from simt.session import Session
+from tests.samples.markers import mark
 from tests.samples.project import BIN, ROOT
+from tests.samples.records import score_run
 from tests.samples.trained import RUNS, write_project
 
 SENTENCE = "Maria isst immer frisches Brot, bevor sie geht."
@@ -129,9 +133,9 @@ def test_card_has_scores_with_signatures_licence_and_curve(
         for knob, bleu, lagging in places
     ]  # fmt: skip
     scores = {"points": entries, "missing": {}, "main_latency": "al_token"}
-    path = Path("results/points") / str(RUNS[1]) / "test" / "scores.json"
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(scores), encoding="utf-8")
+    params = load_params(Path("params.yaml"), "tiny")
+    score_run(params, RUNS[1])
+    write_json(Point(RUNS[1], "test").folder / "scores.json", scores)
     assert main(["export", "sm2/bi", "--to", "card", "--study", "tiny"]) == 0
     card = Path("card/README.md").read_text(encoding="utf-8")
     assert "Licence of the data: MIT" in card
@@ -147,6 +151,21 @@ def test_card_has_scores_with_signatures_licence_and_curve(
     assert x1 < x2
     assert y1 > y2
     open_folder(Path("card")).open()
+
+
+def test_card_has_no_scores_of_a_model_that_is_no_more(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shutil.copytree(project, tmp_path / "project"))
+    run, params = RUNS[1], load_params(Path("params.yaml"), "tiny")
+    score_run(params, run, updates=8)
+    for updates, is_scored in ((8, True), (9, False)):  # the second time, it was trained again
+        mark(run.folder, run_settings(params, run), {"model.pt": f"model of {updates} updates"})
+        assert main(["export", "sm2/bi", "--to", f"card{updates}", "--study", "tiny"]) == 0
+        card = Path(f"card{updates}/README.md").read_text(encoding="utf-8")
+        assert ("| knob | BLEU | AL |" in card) is is_scored
+        assert ("It has not been scored." in card) is not is_scored
+        assert Path(f"card{updates}/curve.svg").exists() is is_scored
 
 
 # --- elsewhere ------------------------------------------------------------------------------------
