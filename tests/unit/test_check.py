@@ -21,10 +21,12 @@ from simt.check import (
     reset_future_mtimes,
     unseen_changes,
 )
-from simt.cli.stale import warn_of_other_settings
+from simt.cli import main
+from simt.cli.stale import warn_of_other_models, warn_of_other_scores, warn_of_other_settings
 from simt.errors import SimtError
 from simt.params import Params, load_params
 from simt.plan import describe_study
+from simt.runs import Run
 from simt.steps import Step, Steps
 
 FILE = Path(__file__).parents[2] / "params.yaml"
@@ -156,14 +158,37 @@ def test_only_the_runs_that_are_used_are_told_of(
     finished: Params, capsys: pytest.CaptureFixture[str]
 ) -> None:
     edit(finished, RUN, "seed", 7)
-    warn_of_other_settings(finished, ["tiny-deen/sm2/uni/seed1"])
-    assert capsys.readouterr() == ("", "")
-    warn_of_other_settings(finished, [RUN])
+    for warn in (warn_of_other_models, warn_of_other_scores):
+        warn(finished, [Run.parse("tiny-deen/sm2/uni/seed1")])
+        assert capsys.readouterr() == ("", "")
+    warn_of_other_models(finished, [Run.parse(RUN)])
     out, err = capsys.readouterr()
     assert not out
     assert err.startswith("simt: 1 of 1 result used here does not match params.yaml")
     warn_of_other_settings(finished)
     assert f"such as {RUN} " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", [f"{RUN}/test", f"{RUN}/test scores"])
+def test_who_reads_scores_is_told_of_those_of_other_settings(
+    name: str, finished: Params, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit(finished, name, "revision", 7)
+    warn_of_other_models(finished, [Run.parse(RUN)])
+    assert capsys.readouterr() == ("", "")
+    warn_of_other_scores(finished, [Run.parse(RUN)])
+    assert "of 3 results used here do" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("other", "is_told"), [("sm2/bi", True), ("sm2/uni", False), ("SM²-Bi", True)]
+)
+def test_compare_warns_of_the_two_systems_only(
+    other: str, is_told: bool, finished: Params, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit(finished, f"{RUN}/test", "knobs", [0.123])
+    assert main(["compare", "waitk", other, "--study", "tiny", "--params", str(FILE)]) == 1
+    assert (f"such as {RUN}/test (" in capsys.readouterr().err) is is_told
 
 
 def test_what_is_not_there_yet_is_no_result_of_other_settings(params: Params) -> None:

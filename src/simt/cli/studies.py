@@ -148,12 +148,12 @@ def runs(options: argparse.Namespace) -> None:
     STUDY,
 )
 def compare(options: argparse.Namespace) -> None:
-    from simt.cli.stale import warn_of_other_settings
-    from simt.paper.contrast import describe_difference
+    from simt.cli.stale import warn_of_other_scores
+    from simt.paper.contrast import compared_runs, describe_difference
 
     params = study_params(options)
-    warn_of_other_settings(params)
     names = (options.one, options.other)
+    warn_of_other_scores(params, compared_runs(params, names))
     print(describe_difference(params, names, options.at))
 
 

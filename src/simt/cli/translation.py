@@ -61,6 +61,7 @@ def translate(options: argparse.Namespace) -> None:
         print(describe_systems(*_study_systems(params())))
         return
     chosen = _chosen(options.systems, options.knob, params)
+    _warn_of_other_models(chosen, params)
     translate_stream(chosen, options.origin, options.as_fast_as, options.json)
 
 
@@ -100,6 +101,7 @@ def serve(options: argparse.Namespace) -> None:
     chosen = _chosen(options.systems, None, params) or main_systems(_study_systems(params())[0])
     if not chosen:
         raise SimtError(describe_systems(*_study_systems(params())))
+    _warn_of_other_models(chosen, params)
     serve_page(open_systems(chosen), options.host, options.port)
 
 
@@ -114,13 +116,18 @@ def _chosen(
     names: Sequence[str], knob: str | None, params: "Callable[[], Params]"
 ) -> "list[Chosen]":
     """The systems that a person names."""
-    from simt.cli.stale import warn_of_other_settings
     from simt.exported import choose_system
 
-    chosen = [choose_system(name, knob, lambda: _study_systems(params())[0]) for name in names]
+    return [choose_system(name, knob, lambda: _study_systems(params())[0]) for name in names]
+
+
+def _warn_of_other_models(chosen: "Sequence[Chosen]", params: "Callable[[], Params]") -> None:
+    """Say so of runs that are not those of params.yaml; exported folders need none."""
+    from simt.cli.stale import warn_of_other_models
+    from simt.runs import Run
+
     if runs := {one.system.name for one in chosen if one.system.raw_test is not None}:
-        warn_of_other_settings(params(), runs)
-    return chosen
+        warn_of_other_models(params(), map(Run.parse, sorted(runs)))
 
 
 def _study_systems(params: "Params") -> "tuple[list[System], str]":
@@ -143,11 +150,11 @@ def _study_systems(params: "Params") -> "tuple[list[System], str]":
     product="files",
 )
 def export(options: argparse.Namespace) -> None:
-    from simt.cli.stale import warn_of_other_settings
+    from simt.cli.stale import warn_of_other_scores
     from simt.exported import export_named
     from simt.params import load_params
 
     params = load_params(options.params, options.study, options.fidelity)
     run = export_named(params, options.run, options.to)
-    warn_of_other_settings(params, [str(run)])
+    warn_of_other_scores(params, [run])
     print(f"simt: exported; try: simt translate {options.to}")

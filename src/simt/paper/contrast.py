@@ -67,21 +67,33 @@ def describe_difference(params: Params, names: tuple[str, str], at: Sequence[flo
     ``at`` are the ALs to compare at; without any, all whole ones that both reach.
     """
     evidence = Evidence(params)
+    one, other, pairs = _both(params, names)
+    parts = [_on_pair(evidence, pair, one, other, tuple(at)) for pair in pairs]
+    return "\n\n".join([*parts, _explained(evidence, (one, other))])
+
+
+def compared_runs(params: Params, names: tuple[str, str]) -> list[Run]:
+    """The runs that two systems are made of, on the pairs that have both."""
+    one, other, pairs = _both(params, names)
+    return [run for run in (*one.runs, *other.runs) if run.pair in pairs]
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+def _both(params: Params, names: tuple[str, str]) -> tuple[Named, Named, list[str]]:
+    """What two names stand for, and the pairs that have both."""
     one, other = (_named(name, params) for name in names)
     if one.system == other.system:
         raise SimtError(f"{names[0]} and {names[1]} are the same system: name two")
     pairs = [
         pair
-        for pair in evidence.study.runs
+        for pair in params.chosen_study.runs
         if all(pair in {run.pair for run in named.runs} for named in (one, other))
     ]
     if not pairs:
         raise SimtError(f"no pair of study {params.study} has both {names[0]} and {names[1]}")
-    parts = [_on_pair(evidence, pair, one, other, tuple(at)) for pair in pairs]
-    return "\n\n".join([*parts, _explained(evidence, (one, other))])
-
-
-# --- names ----------------------------------------------------------------------------------------
+    return one, other, pairs
 
 
 def _named(text: str, params: Params) -> Named:

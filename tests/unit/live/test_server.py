@@ -392,8 +392,11 @@ def test_address_that_is_printed_answers(host: str) -> None:
 
 def test_command_serves_the_main_systems_until_it_is_interrupted() -> None:
     command = [BIN / "simt", "serve", "--study", "tiny", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stdout
+        assert process.stderr
+        assert "3 of 3 results used here do not match" in process.stderr.readline()
         url = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
         assert url
         page = requests.get(url[0], timeout=WAIT_S).text
