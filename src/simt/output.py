@@ -23,25 +23,46 @@ def ignore_write_errors(is_output_the_product: bool) -> None:
     Standard output stays strict where it is what the command is for; what its encoding lacks, such
     as a file's name that is not UTF-8, is written as an escape.
     """
+    for descriptor in (1, 2):
+        _fill(descriptor)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     sys.stderr = _lossy(2, sys.stderr)
-    if not is_output_the_product:
+    if not is_output_the_product or sys.stdout is None:
         sys.stdout = _lossy(1, sys.stdout)
 
 
-def _lossy(descriptor: int, stream: TextIO) -> TextIO:
-    """Messages to ``descriptor``, written at once; ``stream`` itself where that is not its file."""
+def _fill(descriptor: int) -> None:
+    """Have a closed descriptor lead nowhere; the next file that is opened would get messages."""
     try:
-        if stream.fileno() != descriptor:  # a test reads along
-            return stream
-        raw = _Lossy(descriptor, "wb", closefd=False)
-    except (OSError, AttributeError):  # there is no such stream, or it is closed
+        os.fstat(descriptor)
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        if nowhere != descriptor:
+            os.dup2(nowhere, descriptor)
+            os.close(nowhere)
+        os.set_inheritable(descriptor, True)
+
+
+def _lossy(descriptor: int, stream: TextIO | None) -> TextIO:
+    """Messages to ``descriptor``, written at once; ``stream`` itself where that is not its file.
+
+    None stands for one that was closed when the process began.
+    """
+    if stream is not None and not _is_of(descriptor, stream):  # a test reads along
         return stream
+    raw = _Lossy(descriptor, "wb", closefd=False)
     buffer = io.BufferedWriter(raw)
     return io.TextIOWrapper(
         buffer, encoding="utf-8", errors="backslashreplace", line_buffering=True
     )
+
+
+def _is_of(descriptor: int, stream: TextIO) -> bool:
+    try:
+        return stream.fileno() == descriptor
+    except OSError:  # it has no file
+        return False
 
 
 def log_to(path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from simt.cli import main
 from simt.params import load_params
 from simt.runs import Run, fetch_settings, run_settings
+from tests.samples.project import BIN
 
 PARAMS = load_params(Path(__file__).parents[2] / "params.yaml")
 SENTENCE = {
@@ -131,3 +132,33 @@ def test_name_that_is_no_utf8_can_be_scored(
     log.rename(odd)
     assert main(["score", str(odd)]) == 0
     assert "1 sentence\n" in capsys.readouterr().out
+
+
+# --- closed streams -------------------------------------------------------------------------------
+
+
+def in_shell(command: str, cwd: Path) -> tuple[int, str, str]:
+    done = subprocess.run(
+        ["bash", "-c", f"{BIN / 'simt'} {command}"], cwd=cwd, capture_output=True, text=True
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_closed_output_is_one_message_where_it_is_all_that_there_is(log: Path) -> None:
+    lost = (1, "", "simt: standard output is closed: send it to a file or a pipe\n")
+    assert in_shell(f"latency {log} >&-", log.parent) == lost
+
+
+def test_closed_output_does_not_matter_where_files_are_written(log: Path) -> None:
+    assert in_shell(f"simuleval {log} --to out >&-", log.parent) == (0, "", "")
+    instance = json.loads((log.parent / "out/all/instances.log").read_text())
+    assert instance["prediction"] == SENTENCE["prediction"]
+
+
+def test_closed_output_does_not_matter_to_a_log(log: Path) -> None:
+    assert in_shell(f"--log said.log latency {log} >&-", log.parent) == (0, "", "")
+    assert "1 sentence" in (log.parent / "said.log").read_text()
+
+
+def test_message_for_closed_errors_is_not_output(log: Path) -> None:
+    assert in_shell("latency nowhere 2>&-", log.parent) == (1, "", "")

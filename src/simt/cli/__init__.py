@@ -29,9 +29,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # as long as a fifth of its import.
     atexit.register(gc.freeze)
     options = _parser().parse_args(arguments)
+    is_output_lost = sys.stdout is None and options.product == "output" and not options.log
     ignore_write_errors(options.product == "output")
     if options.log:
         log_to(options.log)
+    if is_output_lost:
+        print("simt: standard output is closed: send it to a file or a pipe", file=sys.stderr)
+        return 1
     try:
         with usage_recorded(options.log) if options.log else nullcontext():
             if result := options.command(options):

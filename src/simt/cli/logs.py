@@ -117,6 +117,7 @@ def _print_note(groups: "dict[Knob | None, list[Instance]]", unit: "Unit") -> No
     "convert to the folders that simuleval --score-only reads",
     LOG,
     folder("--to", "output, one folder for each knob value", "simuleval"),
+    product="files",
 )
 def simuleval(options: argparse.Namespace) -> None:
     from simt.instances import read_groups, write_simuleval_logs
