@@ -285,6 +285,10 @@ for (const lane of lanes) {
 
 const names = new Intl.DisplayNames(["en"], { type: "language" });
 for (const one of document.querySelectorAll("[data-language]")) {
-  one.textContent = names.of(one.dataset.language);
+  try {
+    one.textContent = names.of(one.dataset.language);
+  } catch {
+    // A name of the study's own, such as de_AT, stays as it is.
+  }
 }
 openStream();

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +249,17 @@ def test_dark_and_light_follow_the_system_until_switched(page: Chrome) -> None:
 def test_every_control_has_a_name(page: Chrome) -> None:
     controls = page.find_elements(By.CSS_SELECTOR, "button, select, input, textarea, [role=log]")
     assert all(control.accessible_name for control in controls if control.is_displayed())
+
+
+def test_names_of_languages_that_the_browser_does_not_know_stay(
+    browser: Chrome, systems: list[Served]
+) -> None:
+    languages = ("de_AT", "de-simplified")
+    own = [replace(one, system=replace(one.system, languages=languages)) for one in systems]
+    with running(own) as live:
+        open_page(browser, live)
+        assert at(browser, ".direction").text.split() == ["de_AT", "→", "de-simplified"]
+        browser.get("about:blank")
 
 
 def test_session_ends_with_its_tab(browser: Chrome, systems: list[Served]) -> None:
