@@ -1,7 +1,7 @@
 """What the page serves: opened systems, with their names, knob values and example sentences."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from math import inf
 from pathlib import Path
@@ -25,23 +25,22 @@ MOST_EXAMPLES, LONGEST_EXAMPLE = 4, 14  # sentences, words
 
 @dataclass(frozen=True, eq=False)
 class Served:
-    """A system that all tabs share; nothing in it changes."""
+    """A system that all tabs share, under the name that they may know; nothing in it changes."""
 
-    name: str
     system: System
     translator: Translator
     knob: Knob  # at the beginning
 
     def speaker(self, knob: Knob) -> Speaker:
         """The system at a knob value, as `simt translate` has it."""
-        return Speaker(f"{self.name}@{knob_text(knob)}", self.translator, knob)
+        return Speaker(f"{self.system.name}@{knob_text(knob)}", self.translator, knob)
 
     def described(self) -> dict[str, Any]:
         """What the page needs to know."""
         knobs = METHOD_SETTINGS[self.system.method].knob_range
         method, variant = self.system.method, self.system.variant
         return {
-            "name": self.name,
+            "name": self.system.name,
             "label": training_label(method, variant),
             "colour": on_both(colour_of(system_key(method, variant))),
             "symbol": knobs.symbol if knobs else "",
@@ -60,9 +59,9 @@ def open_systems(chosen: Sequence[Chosen]) -> list[Served]:
     if len({one.system.languages for one in chosen}) > 1:
         each = ", ".join(f"{one.name} {' to '.join(one.system.languages)}" for one in chosen)
         raise SimtError(f"systems on one page must translate between the same languages: {each}")
-    return [
-        Served(_short_name(one.name), one.system, one.system.open(), one.knob) for one in chosen
-    ]
+    named = [replace(one.system, name=_short_name(one.name)) for one in chosen]
+    both = zip(named, chosen, strict=True)
+    return [Served(system, system.open(), one.knob) for system, one in both]
 
 
 def _short_name(name: str) -> str:

@@ -287,7 +287,7 @@ def test_tabs_are_told_when_the_server_stops(systems: list[Served]) -> None:
         ("a" * 50 + " a" * MOST_CHARACTERS, KNOBS, "20,050 characters, but 10,000"),
         ("a " * (MOST_WORDS + 1), KNOBS, "1,001 words, but 1,000"),
         ("a" * (LONGEST_WORD + 1), KNOBS, "201 characters, but 200"),
-        ("a", ("1.5", "3", "full"), "'1.5' is not a knob value of tiny-deen/sm2/bi"),
+        ("a", ("1.5", "3", "full"), "'1.5' is not a knob value of sm2/bi:"),
         ("a", ("0.5", "no", "full"), "'no' is not a knob value"),
         ("a", ("0.5", "3", "0.5"), "its only knob is full"),
         ("a", ("0.5",), "1 knob value, but 3 systems"),
@@ -430,6 +430,10 @@ def test_exported_folder_is_served_under_its_last_name(
         assert "<code>mine</code>" in page
         assert "SM²-Bi" in page
         assert "secret" not in page
+        with Tab(live) as tab:
+            why = tab.ask("a ", "1.5").json()["why"]
+            assert "'1.5' is not a knob value of mine:" in why
+            assert "secret" not in why
 
 
 def test_study_without_runs_has_nothing_to_serve(
