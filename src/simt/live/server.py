@@ -6,6 +6,7 @@ before the first browser comes.
 
 import asyncio
 import ipaddress
+import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -193,8 +194,16 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server((str(where[0]), port), family=family)
-    except (OSError, UnicodeError) as error:  # Unicode: no name of a machine can look like this
-        why = error.strerror if isinstance(error, OSError) else "it is not an address"
+    except (OSError, UnicodeError) as error:
         raise SimtError(
-            f"cannot listen at {host}, port {port}: {why}; give another --port or --host"
+            f"cannot listen at {host}, port {port}: {_why(error)}; give another --port or --host"
         ) from None
+
+
+def _why(error: OSError | UnicodeError) -> str:
+    """In the words of the system, to which Python adds its own."""
+    if isinstance(error, socket.gaierror):  # its numbers are not those of the system
+        return error.strerror or str(error)
+    if isinstance(error, OSError):
+        return os.strerror(error.errno or 0)
+    return "it is not an address"  # no name of a machine can look like this

@@ -410,7 +410,8 @@ def test_command_serves_the_main_systems_until_it_is_interrupted() -> None:
 def test_taken_port_is_told(live: Live, capsys: pytest.CaptureFixture[str]) -> None:
     port = urlsplit(live.url).port
     assert main(["serve", "waitk/k3", "--study", "tiny", "--port", str(port)]) == 1
-    assert f"cannot listen at 127.0.0.1, port {port}" in capsys.readouterr().err
+    why = "Address already in use; give another --port or --host\n"
+    assert capsys.readouterr().err.endswith(f"cannot listen at 127.0.0.1, port {port}: {why}")
 
 
 def test_what_is_no_address_is_told(capsys: pytest.CaptureFixture[str]) -> None:
