@@ -91,7 +91,16 @@ def choose_system(
     text: str, knob: str | None, systems_of_study: Callable[[], Sequence[System]]
 ) -> Chosen:
     """The system of an exported folder or of a run; without a study, folders can be chosen."""
-    return choose_folder(text, knob) or choose(text, knob, systems_of_study())
+    if chosen := choose_folder(text, knob):
+        return chosen
+    try:
+        systems = systems_of_study()
+    except SimtError as error:
+        name = text.partition("@")[0]
+        raise SimtError(
+            f"no exported folder {name!r}, and no study with a run of that name: {error}"
+        ) from None
+    return choose(text, knob, systems)
 
 
 def choose_folder(text: str, knob: str | None) -> Chosen | None:

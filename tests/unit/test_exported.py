@@ -91,6 +91,16 @@ def test_folder_translates_in_another_place_without_the_project(
     assert done.stdout == translated(project, "sm2/bi@0.5", capsys)
 
 
+def test_folder_that_is_not_there_is_told_without_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["translate", "sm2x@0.5"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "no exported folder 'sm2x', " in line
+    assert line.endswith("params.yaml does not exist: run from the project's folder")
+
+
 def test_card_says_what_it_is_and_where_its_text_comes_from(folder: Path) -> None:
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert card.startswith("# sm2/bi: de to en\n")
