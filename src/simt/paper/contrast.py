@@ -68,7 +68,8 @@ def describe_difference(params: Params, names: tuple[str, str], at: Sequence[flo
     """
     evidence = Evidence(params)
     one, other, pairs = _both(params, names)
-    parts = [_on_pair(evidence, pair, one, other, tuple(at)) for pair in pairs]
+    each = tuple(dict.fromkeys(at))
+    parts = [_on_pair(evidence, pair, one, other, each) for pair in pairs]
     return "\n\n".join([*parts, _explained(evidence, (one, other))])
 
 

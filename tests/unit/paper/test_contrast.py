@@ -72,6 +72,10 @@ def test_latencies_can_be_chosen_and_those_out_of_reach_are_told(compare: Compar
     assert lines[5].endswith("Not compared at AL 7, which not both reach.")
 
 
+def test_a_latency_that_is_asked_for_twice_is_one_line(compare: Compare) -> None:
+    assert compare("sm2/bi", "itst/uni", 3, 3.0) == compare("sm2/bi", "itst/uni", 3)
+
+
 def test_a_latency_that_resamples_do_not_reach_is_told(compare: Compare) -> None:
     with pytest.raises(SimtError, match=r"AL 7 is not reached by both in 95% of the resamples"):
         compare("sm2/bi", "itst/uni", 7)
