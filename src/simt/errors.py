@@ -4,6 +4,7 @@ MOST_LINES = 40
 LONGEST_LINE = 1000
 LONGEST_MESSAGE = 6000  # characters
 LONGEST_VALUE = 80
+PERMIT = "correct its permissions"  # of what may not be read: to make it again would lose it
 _LAST_LINES = 3
 
 

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from simt.atomic import write_json
-from simt.errors import SimtError
+from simt.errors import PERMIT, SimtError
 from simt.settings import Settings
 
 EARLIER = "was made by an earlier version"
@@ -68,13 +68,18 @@ def chosen(names: Iterable[str], patterns: Sequence[str]) -> list[str]:
 
 
 def read_marker(path: Path) -> Marker | None:
-    """The marker of a finished step, None before that; or an UnreadableMarkerError."""
+    """The marker of a finished step, None before that; or an UnreadableMarkerError.
+
+    One that may not be read says nothing about its step, which must not be done again for it.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except UnicodeDecodeError:
         raise UnreadableMarkerError(f"{path.name} is not UTF-8") from None
+    except PermissionError as error:
+        raise SimtError(f"{path} cannot be read: {error.strerror}; {PERMIT}") from None
     except OSError as error:
         raise UnreadableMarkerError(f"{path.name} cannot be read: {error.strerror}") from None
     try:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, from_json
 
-from simt.errors import SimtError, short
+from simt.errors import PERMIT, SimtError, short
 from simt.settings import Settings
 
 M = TypeVar("M", bound=Settings)
@@ -176,6 +176,7 @@ def read_text(path: Path, remedy: str) -> str:
     except UnicodeDecodeError:
         raise SimtError(f"{path} is not UTF-8; {remedy}") from None
     except OSError as error:
+        remedy = PERMIT if isinstance(error, PermissionError) else remedy
         raise SimtError(f"{path} cannot be read: {error.strerror}; {remedy}") from None
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from simt.atomic import read_object
 from simt.curve import bleu_at_latencies
-from simt.errors import SimtError
+from simt.errors import PERMIT, SimtError
 from simt.markers import (
     EARLIER,
     Marker,
@@ -71,6 +71,9 @@ def _reading(path: Path) -> Iterator[None]:
     """A block that reads a file of the record, whatever may be in it."""
     try:
         yield
+    except PermissionError as error:
+        why = f"{path} cannot be read: {error.strerror}; {PERMIT}"
+        raise UnreadableRecordError(why) from None
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         why = "it is missing" if isinstance(error, FileNotFoundError) else "it is damaged"
         remedy = "simt check points says how to make it again"

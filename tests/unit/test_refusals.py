@@ -3,13 +3,18 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from simt.cli import main
+from simt.errors import SimtError
+from simt.markers import UnreadableMarkerError, read_marker
 from simt.params import load_params
+from simt.problems import read_text
+from simt.record import RunRecord
 from simt.runs import Run, fetch_settings, run_settings
 from tests.samples.project import BIN
 
@@ -132,6 +137,37 @@ def test_name_that_is_no_utf8_can_be_scored(
     log.rename(odd)
     assert main(["score", str(odd)]) == 0
     assert "1 sentence\n" in capsys.readouterr().out
+
+
+@pytest.fixture
+def forbidden(tmp_path: Path) -> Iterator[Path]:
+    """A file that may not be read; root, who may read all, is somebody else for a while."""
+    path = tmp_path / "folder" / "settings.json"
+    path.parent.mkdir()
+    path.write_text("{}")
+    path.parent.chmod(0)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    yield path
+    os.seteuid(user)
+    path.parent.chmod(0o700)
+
+
+def rows_of(path: Path) -> object:
+    run = Run("tiny-deen", "waitk", "k3", 1)
+    return RunRecord(run, {}, "finished", 0.0, "", {}, path, {}).rows()
+
+
+@pytest.mark.parametrize("read", [partial(read_text, remedy="make it again"), read_marker, rows_of])
+def test_file_that_may_not_be_read_is_not_to_be_made_again(
+    read: Callable[[Path], object], forbidden: Path
+) -> None:
+    with pytest.raises(SimtError) as caught:
+        read(forbidden)
+    assert not isinstance(caught.value, UnreadableMarkerError)  # which means that it is damaged
+    told = f"{forbidden} cannot be read: Permission denied; correct its permissions"
+    assert str(caught.value) == told
 
 
 # --- closed streams -------------------------------------------------------------------------------
