@@ -6,7 +6,7 @@ include: "workflow/rules/corpus.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/points.smk"
 include: "workflow/rules/paper.smk"
-include: "workflow/rules/tracking.smk"
+include: "workflow/rules/start.smk"
 
 
 report: "workflow/captions/study.rst"

@@ -2,7 +2,7 @@
 # no gold alignments, some have one vocabulary for both sides. So each pair has rules of its own.
 CORPUS_JOBS = Jobs(PARAMS, CORPUS)
 
-# What the user has to provide is asked for before anything is downloaded (onstart, in tracking.smk);
+# What the user has to provide is asked for before anything is downloaded (onstart, in start.smk);
 # a dry run only hears of it.
 if workflow.is_main_process:
     unfetched = unfetched_pairs(PARAMS)

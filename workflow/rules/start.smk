@@ -1,5 +1,7 @@
-# A live mirror beside the jobs, if MLFLOW_TRACKING_URI names a server. It knows from the end of its
-# input that this process has ended, however that came about, and then closes what is still open.
+# What happens once, before the first job: files that only the user has are asked for, the terminal
+# learns what is to do, and a live mirror starts if MLFLOW_TRACKING_URI names a server. The mirror
+# knows from the end of its input that this process has ended, however that came about, and then
+# closes what is still open.
 import subprocess
 
 from snakemake_logger_plugin_simt import tell_jobs
@@ -8,7 +10,7 @@ MIRRORS = []  # dropping one would end it
 
 
 onstart:
-    # Snakemake knows one onstart: this stands here, before anything is done.
+    # Snakemake knows one onstart: all of it stands here.
     fetched = [
         job for job in workflow.dag.needrun_jobs() if job.rule.name == "fetch"
     ]
