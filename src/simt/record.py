@@ -39,12 +39,13 @@ from simt.runs import RESULTS, Run, run_settings
 from simt.settings import RunSettings
 from simt.systems import training_label
 
-RunState = Literal["running", "finished", "failed", "killed"]
+RunState = Literal["running", "finished", "failed", "stopped", "killed"]
 MetricRow = tuple[
     int, float | None, dict[str, float]
 ]  # step, seconds since the start, values by name
 
 FAILURE_FILE = "failure.json"
+STOP_FILE = "stopped"  # empty: somebody asked the training to stop, and it has
 _NUMBERS = (SCORES_FILE, CONFIDENCE_FILE)  # of a point
 SILENCE_S = 1800  # a record that has not grown for so long is of a run that is no more
 
@@ -146,7 +147,7 @@ def read_record(params: Params, run: Run, now: float, is_over: bool) -> RunRecor
     """What there is of a run; None before its first row.
 
     ``is_over`` says that nothing is being trained any more. Otherwise a run without a model is
-    taken to be running as long as its record grows.
+    taken to be running as long as its record grows, unless it has noted how it ended.
     """
     trained = _trained(run.folder / SETTINGS_FILE)
     if trained is None:
@@ -182,13 +183,15 @@ def _unfinished(run: Run, settings: RunSettings, now: float, is_over: bool) -> R
     files = [path for name in (HISTORY_FILE, FAILURE_FILE) if (path := work / name).exists()]
     if not files:
         return None
-    changed = max(path.stat().st_mtime for path in files)
+    stopped = [path] if (path := work / STOP_FILE).exists() else []
+    changed = max(path.stat().st_mtime for path in files + stopped)
     failure = (read_object(work / FAILURE_FILE) or {}).get("why", "")
+    ended: RunState = "failed" if failure else "stopped" if stopped else "killed"
     is_silent = is_over or now - changed > SILENCE_S
     return RunRecord(
         run=run,
         settings=settings.as_values(),
-        state="failed" if failure else "killed" if is_silent else "running",
+        state=ended if failure or stopped or is_silent else "running",
         changed=changed,
         failure=failure,
         facts={},

@@ -46,7 +46,8 @@ METRICS_A_CALL = 1000  # MLflow takes no more
 POLL_S = 5.0  # between two looks at a study
 LOOKING = 0.05  # the fraction of the time that looks may take: a large study has many files
 _STATUS: dict[RunState, str] = {
-    "running": "RUNNING", "finished": "FINISHED", "failed": "FAILED", "killed": "KILLED",
+    "running": "RUNNING", "finished": "FINISHED", "failed": "FAILED", "stopped": "KILLED",
+    "killed": "KILLED",
 }  # fmt: skip
 _FILES_TAG = "simt.files"
 _PARTS_TAG = "trainings"  # which ones a curve is made of
@@ -442,7 +443,7 @@ def _all_runs(client: MlflowClient, experiment: str) -> Iterator[MlflowRun]:
 
 def _state_of_all(states: list[RunState]) -> RunState:
     """Of a group: running while any is; otherwise the worst."""
-    order: tuple[RunState, ...] = ("running", "failed", "killed", "finished")
+    order: tuple[RunState, ...] = ("running", "failed", "killed", "stopped", "finished")
     return next(state for state in order if state in states)
 
 

@@ -6,7 +6,7 @@ from simt.atomic import write_json
 from simt.likeness import run_of
 from simt.params import Params
 from simt.products import HISTORY_FILE
-from simt.record import FAILURE_FILE, work_folder
+from simt.record import FAILURE_FILE, STOP_FILE, work_folder
 from simt.runs import Point, Run, point_settings, run_settings, scoring_settings
 from simt.training.history import History
 from tests.samples.markers import mark
@@ -31,6 +31,10 @@ def write_rows(path: Path, first: int, last: int, tokens_per_s: float = 1000.0) 
 
 def fail_run(params: Params, run: Run, updates: int, why: str) -> None:
     write_json(begin_run(params, run, updates) / FAILURE_FILE, {"why": why})
+
+
+def stop_run(params: Params, run: Run, updates: int) -> None:
+    (begin_run(params, run, updates) / STOP_FILE).touch()
 
 
 def finish_run(params: Params, run: Run, updates: int = 3) -> None:

@@ -14,7 +14,7 @@ from simt.paper.style import Face
 from simt.params import Params, load_params
 from simt.runs import Run
 from simt.steps import STAGES
-from tests.samples.records import begin_run, finish_run, score_run
+from tests.samples.records import begin_run, finish_run, score_run, stop_run
 
 ROOT = Path(__file__).parents[2]
 Said = Callable[..., list[str]]
@@ -180,6 +180,11 @@ def test_runs_are_listed_with_their_state_and_their_curve(said: Said, params: Pa
     assert waitk.split()[:6] == ["waitk/k1", "wait-k", "stale", "8", "1.250", "-0.3"]
     assert sm2.split() == ["sm2/bi", "SM²-Bi", "running", "5", "1.000"]
     assert "18 not begun: simt plan lists them." in lines
+
+
+def test_run_that_was_stopped_is_not_listed_as_running(said: Said, params: Params) -> None:
+    stop_run(params, Run("tiny-deen", "sm2", "bi", 1), updates=5)
+    assert said("runs")[4].split() == ["sm2/bi", "SM²-Bi", "stopped", "5", "1.000"]
 
 
 def test_scores_of_a_model_that_is_no_more_are_not_listed(said: Said, params: Params) -> None:

@@ -14,13 +14,21 @@ import torch
 from simt.cli import main
 from simt.params import Params, load_params
 from simt.products import HISTORY_FILE
+from simt.record import STOP_FILE, work_folder
 from simt.runs import Run, run_settings
 from simt.systems import training_label
 from simt.training.devices import Devices
 from simt.training.history import History
 from simt.training.run import train_run
 from tests.samples.markers import change_settings
-from tests.samples.records import begin_run, fail_run, finish_run, score_run, write_rows
+from tests.samples.records import (
+    begin_run,
+    fail_run,
+    finish_run,
+    score_run,
+    stop_run,
+    write_rows,
+)
 
 pytestmark = pytest.mark.xdist_group("mlflow-store")  # they share a set-up
 
@@ -253,6 +261,15 @@ def test_run_is_running_while_its_record_grows_and_killed_when_it_is_silent(
     os.utime(record, (long_ago, long_ago))
     track()
     assert statuses() == {"SM²-Bi": "KILLED"}
+
+
+def test_run_that_was_asked_to_stop_is_not_running_until_it_resumes(params: Params) -> None:
+    stop_run(params, SM2, updates=2)
+    track()
+    assert statuses() == {"SM²-Bi": "KILLED"}
+    (work_folder(run_settings(params, SM2), SM2.folder) / STOP_FILE).unlink()
+    track()
+    assert statuses() == {"SM²-Bi": "RUNNING"}
 
 
 def test_failed_run_says_why(params: Params) -> None:

@@ -18,8 +18,9 @@ from simt.errors import SimtError
 from simt.methods import Method, Model, build_model, load_offline, method_of
 from simt.model.network import VocabularySizes
 from simt.products import HISTORY_FILE, MODEL_FILE, RUN_FILE
-from simt.record import FAILURE_FILE, work_folder
+from simt.record import FAILURE_FILE, STOP_FILE, work_folder
 from simt.settings import RunSettings
+from simt.signals import StopRequest
 from simt.training.corpus import TrainingCorpus
 from simt.training.devices import Devices
 from simt.training.loop import CHECKPOINTS, SNAPSHOTS, Objective, Training, TrainingStopped
@@ -46,12 +47,12 @@ def train_run(
     if settings.start_from is not None and start is None:
         raise SimtError(f"this run starts from {settings.start_from}: give its folder (--start)")
     work = work_folder(settings, to)
-    note = work / FAILURE_FILE
     if devices.is_first:
-        note.unlink(missing_ok=True)
+        for note in (FAILURE_FILE, STOP_FILE):
+            (work / note).unlink(missing_ok=True)
         clear_leftovers(to, work, work / CHECKPOINTS, work / SNAPSHOTS)
     devices.wait_for_all()  # no process can fail before the old note is gone
-    with _noted_failure(note):
+    with _noted_end(work, devices):
         training = open_training(settings, corpus, start, work, devices, checkpoint_minutes)
         weights = training.run()
         training.model.load_state_dict(weights)
@@ -64,16 +65,20 @@ def train_run(
 
 
 @contextmanager
-def _noted_failure(note: Path) -> Iterator[None]:
-    """Leave a note of what went wrong, for whoever shows the run; to be stopped is no failure.
+def _noted_end(work: Path, devices: Devices) -> Iterator[None]:
+    """Leave a note of a stop, or of what went wrong, for whoever shows the run.
 
     A process that fails because another has failed leaves the other's note.
     """
     try:
         yield
-    except TrainingStopped:
+    except (TrainingStopped, KeyboardInterrupt, SystemExit):
+        if devices.is_first:
+            with suppress(OSError), StopRequest():  # also when asked once more, as by a launcher
+                (work / STOP_FILE).touch()
         raise
     except Exception as error:
+        note = work / FAILURE_FILE
         with suppress(OSError):  # a full disk takes no note either
             if not note.exists():
                 write_json(note, {"why": str(error) or type(error).__name__})

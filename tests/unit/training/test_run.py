@@ -1,7 +1,10 @@
-"""What a run leaves behind when it fails, and what it takes away when it resumes."""
+"""What a run leaves behind when it ends early, and what it takes away when it resumes."""
 
 import errno
 import json
+import os
+import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +13,13 @@ import torch
 
 from simt.cli import main
 from simt.params import load_params
-from simt.record import work_folder
+from simt.record import STOP_FILE, work_folder
 from simt.runs import Run, run_settings
 from simt.settings import Precision, RunSettings
 from simt.training import run
 from simt.training.devices import Devices
 from simt.training.history import History
+from simt.training.loop import TrainingStopped
 
 PARAMS = load_params(Path(__file__).parents[3] / "params.yaml", "tiny")
 ALONE = Devices(rank=0, world=1, device=torch.device("cpu"))
@@ -27,8 +31,9 @@ def short_settings(**training: Any) -> RunSettings:
     return RunSettings.of(settings.model_dump(mode="json") | {"training": changed})
 
 
-def train(encoded: Path, to: Path, devices: Devices = ALONE) -> None:
-    run.train_run(short_settings(), encoded, None, to, devices, checkpoint_minutes=10)
+def train(encoded: Path, to: Path, devices: Devices = ALONE, updates: int = 2) -> None:
+    settings = short_settings(updates=updates)
+    run.train_run(settings, encoded, None, to, devices, checkpoint_minutes=10)
 
 
 def why(to: Path) -> str:
@@ -68,6 +73,63 @@ def test_note_of_an_earlier_failure_is_gone_after_a_training(encoded: Path, tmp_
     (work / "failure.json").write_text('{"why": "the power went off"}')
     train(encoded, tmp_path)
     assert not (work / "failure.json").exists()
+
+
+def ask_to_stop() -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def press_ctrl_c() -> None:
+    raise KeyboardInterrupt
+
+
+def ask_to_stop_outside_of_the_updates() -> None:
+    raise SystemExit(75)
+
+
+def at_the_first_row(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -> None:
+    add = History.add
+
+    def add_and_more(self: History, update: int, values: dict[str, float]) -> None:
+        add(self, update, values)
+        if update == 1:
+            happens()
+
+    monkeypatch.setattr(History, "add", add_and_more)
+
+
+@pytest.mark.parametrize(
+    ("happens", "ends_with"),
+    [
+        (ask_to_stop, TrainingStopped),
+        (press_ctrl_c, KeyboardInterrupt),
+        (ask_to_stop_outside_of_the_updates, SystemExit),
+    ],
+)
+def test_stop_is_noted_until_the_training_resumes(
+    happens: Callable[[], None],
+    ends_with: type[BaseException],
+    encoded: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    note = work_folder(short_settings(updates=3), tmp_path) / STOP_FILE
+    at_the_first_row(monkeypatch, happens)
+    with pytest.raises(ends_with):
+        train(encoded, tmp_path, updates=3)
+    assert note.exists()
+    monkeypatch.undo()
+    train(encoded, tmp_path, updates=3)
+    assert not note.exists()
+
+
+def test_stop_that_cannot_be_noted_is_still_a_stop(
+    encoded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_the_first_row(monkeypatch, ask_to_stop)
+    monkeypatch.setattr(Path, "touch", disk_is_full)
+    with pytest.raises(TrainingStopped, match="saved after update 2"):
+        train(encoded, tmp_path, updates=3)
 
 
 def test_leftovers_of_a_killed_save_are_taken_away(encoded: Path, tmp_path: Path) -> None:
