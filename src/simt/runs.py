@@ -317,7 +317,7 @@ def why_left_out(params: Params, study: Study, drawing: Drawing) -> str:
         if drawing.about and not any(_is_about(point.run, drawing) for point in points):
             runs = (f"{one}/{each}" for one, listed in drawing.about.items() for each in listed)
             return f"the study has no {' or '.join(runs)} to compare"
-        return _why_no_curve(params, drawing, points)
+        return _why_no_curve(params, drawing, points) or _why_no_comet(params, drawing, points)
     if drawing.only:
         return f"the study has none of the pairs {', '.join(drawing.only)}"
     pairs = study.pairs.in_role(drawing.pairs)
@@ -334,8 +334,25 @@ def _why_no_curve(params: Params, drawing: Drawing, points: list[Point]) -> str:
 
     An offline system is a level beside curves, except where it is trained at several scales.
     """
-    is_figure = drawing in params.paper.figures.values()
+    is_figure = _is_figure(params, drawing)
     if not is_figure or drawing.pairs == "scale" or any(p.run.method != "offline" for p in points):
         return ""
     others = " or ".join(method for method in drawing.runs if method != "offline")
     return f"of its runs the study has offline ones only; for a curve, add {others}"
+
+
+def _why_no_comet(params: Params, drawing: Drawing, points: list[Point]) -> str:
+    """Why a figure of COMET would be empty; a table has other columns, too.
+
+    A model that is named but is not on this machine may come: the figure then says so.
+    """
+    pairs = list(dict.fromkeys(point.run.pair for point in points))
+    is_about_comet = drawing.shows_comet and _is_figure(params, drawing)
+    if not is_about_comet or any(map(params.comet_models, pairs)):
+        return ""
+    own = [pair for pair in pairs if params.pairs[pair].comet is not None]
+    return f"no COMET model: `comet` of {', '.join(own) or 'scoring'} is empty"
+
+
+def _is_figure(params: Params, drawing: Drawing) -> bool:
+    return drawing in params.paper.figures.values()

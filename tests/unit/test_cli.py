@@ -64,6 +64,16 @@ def test_plan_leaves_out_drawings_with_nothing_to_compare(
     assert "fig03-bleu-al" in drawn
 
 
+def test_plan_leaves_out_figures_of_comet_without_a_model(
+    planned: Callable[[str], tuple[str, str]],
+) -> None:
+    drawn, left_out = planned("multi30k-long")
+    reason = "no COMET model: `comet` of multi30k-deen-long is empty"
+    assert f"  fig04-comet-al                 {reason}\n" in left_out
+    assert "tab05-numbers" in drawn
+    assert "fig04-comet-al" in planned("multi30k")[0]  # its model may come
+
+
 def test_plan_of_an_unknown_study_is_a_message_not_a_traceback(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -142,17 +142,18 @@ def _ability_line(reader: Reader, pair: str, system: System) -> TableRow:
 def numbers(data: FigureData) -> Table:
     """Tables 5-8: latency and quality of every system at every knob value.
 
-    Where pairs have different COMET models, each model has a column of its own.
+    Where pairs have different COMET models, each model has a column of its own; without any model,
+    there is none.
     """
     reader = Reader(data)
-    comets = {pair: data.rows.comet(pair) for pair in data.pairs}
+    comets = {pair: data.rows.comet(pair) for pair in data.pairs if data.params.comet_models(pair)}
     scores = [Column(data.rows.main_latency, "AL", 2), _BLEU]
     for comet in dict.fromkeys(comets.values()):
         name = estimate_name(comet)
         scores.append(Column(comet, name[0].upper() + name[1:], 2))
     blocks = []
     for pair in data.pairs:
-        others = {comet for comet in comets.values() if comet != comets[pair]}
+        others = {comet for comet in comets.values() if comet != comets.get(pair)}
         groups = _number_groups(reader, pair, [one.key for one in scores], others)
         blocks.append(_block(data, pair, *groups))
     columns = [_SYSTEM, Column("knob", "Knob"), *scores]

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,19 @@ def test_a_missing_model_is_named_once(data: Make, params: Params, tmp_path: Pat
         "missing toy estimator: every system "
         "(COMET model simt/toy-estimator is not on this machine)",
     )
+
+
+def test_pairs_without_a_model_have_no_column_of_it(data: Make, params: Params) -> None:
+    made = data("tab05-numbers")
+    assert COMET in [column.key for column in table_of("tab05-numbers", made).columns]
+    pairs = {
+        name: pair.model_copy(update={"comet": ()}) if name == "tiny-deen" else pair
+        for name, pair in params.pairs.items()
+    }
+    without = replace(made, params=replace(params, pairs=pairs))
+    table = table_of("tab05-numbers", without)
+    assert [column.key for column in table.columns] == ["system", "knob", "al_token", "bleu"]
+    assert table.blocks[0].notes == ()
 
 
 def test_several_seeds_give_mean_and_deviation(data: Make, params: Params, tmp_path: Path) -> None:
