@@ -8,7 +8,15 @@ from simt.check import Inspection, StepState
 from simt.knobs import knob_text
 from simt.params import Drawing, Knob, Params
 from simt.products import SETTINGS_FILE
-from simt.runs import Kind, Point, Run, drawing_points, point_settings, why_left_out
+from simt.runs import (
+    Kind,
+    Point,
+    Run,
+    drawing_points,
+    point_settings,
+    unshown_runs,
+    why_left_out,
+)
 from simt.steps import Step, Steps
 from simt.user_files import changed_since_copied, missing_by_pair, unfetched_pairs
 from simt.wording import count
@@ -34,6 +42,7 @@ def describe_study(params: Params, corpora: Path | None = None) -> str:
         *_section("figures", _drawing_lines(params, "figures", steps, look)),
         *_section("tables", _drawing_lines(params, "tables", steps, look)),
         *_section("left out, and why", _left_out_lines(params)),
+        *_section("trained, but in no figure or table", _unshown_lines(params)),
         *_section("stale or damaged, and why", _stale_lines(steps.all(), look)),
         *_section("your own text", changed_since_copied(params, corpora)),
         *_section("for you to provide", _missing_lines(params, corpora)),
@@ -122,6 +131,16 @@ def _left_out_lines(params: Params) -> Iterator[str]:
     for name, drawing in {**paper.figures, **paper.tables}.items():
         if reason := why_left_out(params, study, drawing):
             yield f"{name:<30} {reason}"
+
+
+def _unshown_lines(params: Params) -> Iterator[str]:
+    """The systems that are not even decoded, and the remedy."""
+    runs = unshown_runs(params, params.chosen_study)
+    width = _width(run.pair for run in runs)
+    yield from dict.fromkeys(f"{run.pair:<{width}} {run.method}/{run.variant}" for run in runs)
+    if runs:
+        yield "To decode them, add them to `runs` of a drawing under `paper` in params.yaml, see"
+        yield "docs/adding-a-method.md."
 
 
 def _stale_lines(steps: list[Step], look: Inspection) -> Iterator[str]:

@@ -278,6 +278,14 @@ def study_points(params: Params, study: Study) -> list[Point]:
     return sorted({point for one in drawings for point in decoded_points(params, study, one)})
 
 
+def unshown_runs(params: Params, study: Study) -> list[Run]:
+    """The trainings that no figure or table needs, and no other training starts from."""
+    runs = study_runs(study)
+    shown = {point.run for point in study_points(params, study)}
+    starts = {start_run(params, run) for run in runs}
+    return [run for run in runs if run not in shown and run not in starts]
+
+
 def viewed_points(params: Params, study: Study) -> list[Point]:
     """The points of which the policy viewer shows every state: their models have a confidence."""
     return [

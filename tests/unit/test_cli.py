@@ -74,6 +74,28 @@ def test_plan_leaves_out_figures_of_comet_without_a_model(
     assert "fig04-comet-al" in planned("multi30k")[0]  # its model may come
 
 
+def test_plan_names_what_is_trained_for_no_figure_and_no_other_training(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """bi-small is in no figure either, but bi-small-ft starts from it."""
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    title = "trained, but in no figure or table\n"
+    for shown, less in {
+        "offline: [bi, bi-small, bi-big]": "offline: [bi]",
+        "about: {sm2: [bi-ft, bi-adapter, ": "about: {sm2: [bi-ft, ",
+    }.items():
+        assert shown in text
+        text = text.replace(shown, less)
+    (tmp_path / "params.yaml").write_text(text, encoding="utf-8")
+    main(["plan", "--study", "tiny"])
+    listed = capsys.readouterr().out.split(title)[1].split("\n\n")[0].splitlines()
+    assert listed[0].split() == ["tiny-deen", "sm2/bi-adapter"]
+    assert listed[1].startswith("  To decode them, add them to `runs` of a drawing under `paper`")
+    main(["plan", "--study", "tiny", "--params", str(ROOT / "params.yaml")])
+    assert title not in capsys.readouterr().out
+
+
 def test_plan_of_an_unknown_study_is_a_message_not_a_traceback(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
