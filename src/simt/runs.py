@@ -319,6 +319,12 @@ def study_drawings(params: Params, study: Study, kind: Kind) -> dict[str, Drawin
     return {name: one for name, one in drawings.items() if not why_left_out(params, study, one)}
 
 
+def raise_if_left_out(params: Params, name: str, drawing: Drawing) -> None:
+    """Refuse a figure or table for which the study has nothing to show."""
+    if reason := why_left_out(params, params.chosen_study, drawing):
+        raise SimtError(f"{name} is left out of study {params.study}: {reason}")
+
+
 def why_left_out(params: Params, study: Study, drawing: Drawing) -> str:
     """Why a figure or table would be empty, or have nothing to compare; "" if it is drawn."""
     if points := shown_points(params, study, drawing):

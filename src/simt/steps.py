@@ -3,7 +3,7 @@
 Rules, `simt plan` and `simt check` all ask here.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -63,6 +63,7 @@ from simt.runs import (
     paper_folder,
     point_settings,
     prepare_settings,
+    raise_if_left_out,
     run_settings,
     scoring_settings,
     shown_points,
@@ -309,13 +310,24 @@ class Steps:
             self._drawings[kind] = [self.drawing(kind, one) for one in shown]
         return self._drawings[kind]
 
+    def raise_if_left_out(self, asked: Collection[str]) -> None:
+        """Refuse what the study leaves out; ``asked`` may name anything else, too."""
+        paper = self._params.paper
+        for name, drawing in {**paper.figures, **paper.tables}.items():
+            if name in asked:
+                raise_if_left_out(self._params, name, drawing)
+
     def drawing(self, kind: Kind, name: str) -> Step:
-        """A figure or table: the numbers of its points, and of their runs."""
+        """A figure or table: the numbers of its points, and of their runs.
+
+        One that the study leaves out is refused.
+        """
         product, folder = drawn(name, FORMATS[kind]), self._paper / kind
         return self._once(folder / product.marker, lambda: self._drawing(kind, name, product))
 
     def _drawing(self, kind: Kind, name: str, product: Product) -> Step:
         drawing: Drawing = getattr(self._params.paper, kind)[name]
+        raise_if_left_out(self._params, name, drawing)
         settings = self._excerpt_of(kind, name, drawing)
         points = shown_points(self._params, self._study, drawing)
         reads = [read for point in points for read in self._numbers(point)]

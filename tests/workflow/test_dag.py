@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from simt.errors import SimtError
 from simt.gpus import gpus_here
 from simt.params import load_params
 from simt.schedule import Machine
+from simt.steps import Steps
 from simt.workload import study_workload
 from tests.samples.project import LOCAL, ROOT, TINY, change, planned, refusal, run
 
@@ -26,6 +28,19 @@ def test_paper_study_plans_87_trainings_of_four_pairs(project: Path) -> None:
 def test_one_figure_or_table_is_a_target_by_its_name(name: str, rule: str, project: Path) -> None:
     plan = planned(project, *TINY, "--", name)
     assert plan["figure"] + plan["table"] == plan[rule] == 1
+
+
+def test_figure_that_the_study_leaves_out_is_refused_before_anything_is_planned(
+    project: Path,
+) -> None:
+    reason = "fig10-appendix-bleu-al is left out of study tiny: the study has no appendix pair"
+    assert reason in refusal(project, *TINY, "--", "fig10-appendix-bleu-al")
+
+
+def test_file_of_a_figure_that_the_study_leaves_out_is_not_planned_either() -> None:
+    steps = Steps(load_params(ROOT / "params.yaml", "tiny"))
+    with pytest.raises(SimtError, match="fig10-appendix-bleu-al is left out of study tiny"):
+        steps.drawing("figures", "fig10-appendix-bleu-al")
 
 
 def test_face_of_figures_is_chosen_on_the_command_line(project: Path) -> None:

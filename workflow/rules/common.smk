@@ -60,6 +60,8 @@ try:
     check_drawings(PARAMS.paper, FIGURES, TABLES)
     STEPS = Steps(PARAMS)
     if workflow.is_main_process and "--unlock" not in sys.argv:
+        # Here it is a message; from an input function it comes with a traceback.
+        STEPS.raise_if_left_out(sys.argv)
         all_steps = STEPS.all()
         raise_if_damaged(PARAMS, all_steps)
         if changed := unseen_changes(PARAMS, all_steps):

@@ -24,7 +24,7 @@ from simt.paper.tabular import Table, as_csv, as_markdown
 from simt.params import Face, Params
 from simt.problems import no_such
 from simt.products import CAPTION_FORMAT, FIGURE_FORMATS, TABLE_FORMATS
-from simt.runs import why_left_out
+from simt.runs import raise_if_left_out
 
 FIGURES: dict[str, Callable[[FigureData], FigureSpec]] = {
     "fig01-paradigms": schematics.paradigms,
@@ -72,9 +72,7 @@ def data_of(name: str, params: Params, with_paper_numbers: bool) -> FigureData:
     drawings = {**params.paper.figures, **params.paper.tables}
     _registered(name, {**FIGURES, **TABLES})
     data = gather(params, drawings[name], with_paper_numbers)
-    reason = why_left_out(params, data.study, data.drawing)
-    if reason:
-        raise SimtError(f"{name} is left out of study {params.study}: {reason}")
+    raise_if_left_out(params, name, data.drawing)
     return data
 
 
