@@ -400,6 +400,16 @@ def test_run_that_cannot_be_read_is_left_out_and_named(
     assert now != bleu
 
 
+def test_results_with_other_settings_are_warned_of(
+    params: Params, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finish_run(params, SM2)
+    change_settings(SM2.folder / "settings.json", revision=REVISION + 1)
+    track()
+    warning = "simt: 1 of 1 result used here does not match params.yaml, such as tiny-deen/sm2/bi"
+    assert capsys.readouterr().err.startswith(warning)
+
+
 def test_run_with_other_settings_is_another_one_and_the_old_one_says_so(params: Params) -> None:
     finish_run(params, SM2)
     track()

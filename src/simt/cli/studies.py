@@ -227,9 +227,12 @@ def publish(options: argparse.Namespace) -> str:
     product="files",
 )
 def track(options: argparse.Namespace) -> None:
+    from simt.cli.stale import warn_of_other_settings
     from simt.mirror import follow_into_server, mirror_once
 
     if options.follow:
         follow_into_server(lambda: study_params(options), options.pages)
     else:
-        print(mirror_once(study_params(options), options.pages))
+        params = study_params(options)
+        warn_of_other_settings(params)
+        print(mirror_once(params, options.pages))
