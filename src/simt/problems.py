@@ -18,6 +18,14 @@ from simt.settings import Settings
 M = TypeVar("M", bound=Settings)
 _SHOWN_PLACES = 3  # of a problem that is in many
 _SHOWN_NAMES = 3  # that may be meant
+_REMEDIES = {  # of pydantic's findings: what a value is not, and what to write instead
+    "tuple_type": ("a list", "a list, such as [{}]"),
+    "list_type": ("a list", "a list, such as [{}]"),
+    "float_type": ("a number", "a number, such as 0.1"),
+    "int_type": ("a whole number", "a whole number, such as 10"),
+    "int_from_float": ("a whole number", "a whole number, such as 10"),
+    "bool_type": ("true or false", "one of these, without quotes"),
+}
 
 
 @dataclass
@@ -113,6 +121,9 @@ class Problems:
                 self.add(place, "is empty; give at least one")
         elif kind in ("float_type", "int_type") and (number := _number_in(value, kind)):
             self.add(place, f"{_quoted(value)} is text to YAML, not a number; write {number}")
+        elif kind in _REMEDIES:
+            what, remedy = _REMEDIES[kind]
+            self.add(place, f"{_quoted(value)} is not {what}; write {remedy.format(_plain(value))}")
         else:
             message = detail["msg"][0].lower() + detail["msg"][1:]
             self.add(place, f"{_quoted(value)}: {message}")
@@ -219,6 +230,11 @@ def _is_of_the_whole(detail: ErrorDetails) -> bool:
 
 def _quoted(value: Any) -> str:
     return short(json.dumps(value, default=str))
+
+
+def _plain(value: Any) -> str:
+    """A value as an item of a list in YAML; 1 in place of what can be none."""
+    return short(str(value)) if isinstance(value, str | int | float) else "1"
 
 
 def _number_in(value: Any, kind: str) -> str | None:

@@ -163,6 +163,31 @@ MISTAKES = {
         "1e5",
         'training.updates: "1e5" is text to YAML, not a number; write 100000',
     ),
+    "number for a list": (
+        "studies/toy/seeds",
+        3,
+        "studies.toy.seeds: 3 is not a list; write a list, such as [3]",
+    ),
+    "text for a list": (
+        "studies/toy/seeds",
+        "1",
+        'studies.toy.seeds: "1" is not a list; write a list, such as [1]',
+    ),
+    "words for a number": (
+        "training/dropout",
+        "a lot",
+        'training.dropout: "a lot" is not a number; write a number, such as 0.1',
+    ),
+    "part of an update": (
+        "training/updates",
+        2.5,
+        "training.updates: 2.5 is not a whole number; write a whole number, such as 10",
+    ),
+    "text for a switch": (
+        "training/compile",
+        "yes",
+        'training.compile: "yes" is not true or false; write one of these, without quotes',
+    ),
     "β of 1": ("training/adam_betas", [0.9, 1.0], "training.adam_betas.1: 1.0: input should be"),
     "endless learning rate": (
         "training/peak_lr",
