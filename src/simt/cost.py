@@ -26,7 +26,7 @@ from simt.datasheets import Gpu
 from simt.errors import SimtError
 from simt.markers import settings_of
 from simt.params import Params
-from simt.products import RUN_FILE, SETTINGS_FILE
+from simt.products import RUN_FILE, SETTINGS_FILE, STATS_FILE
 from simt.runs import (
     MEASUREMENTS_FILE,
     REHEARSALS,
@@ -179,7 +179,7 @@ def _weights(size: ModelSettings) -> tuple[int, int]:
 def pair_text(params: Params, pair: str) -> Text:
     """Sizes of a pair as its corpus has them; before it is made, as many words as merges."""
     bpe = bpe_settings(params, pair)
-    path = corpus_folder(pair, "bpe") / "stats.json"
+    path = corpus_folder(pair, "bpe") / STATS_FILE
     stats = read_object(path)
     if stats is None:
         source = bpe.target_merges if bpe.joint else bpe.source_merges

@@ -27,6 +27,7 @@ from simt.pairs import BpeSettings, FetchSettings, PrepareSettings
 from simt.params import Params, StudyExcerpt
 from simt.problems import no_such, parse_argument
 from simt.products import (
+    CURVES_FILE,
     MANIFEST_FILE,
     SCORES_FILE,
     SETTINGS_FILE,
@@ -195,7 +196,7 @@ def write_curves(settings_json: str, to: Path) -> str:
     params = _study(settings_json)
     with Steps(params).curves().made_in(to):
         curves.write_curves(params, to)
-    return curves_written(to / "curves.csv")
+    return curves_written(to / CURVES_FILE)
 
 
 def write_claims(settings_json: str, to: Path) -> str:

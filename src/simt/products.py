@@ -31,6 +31,9 @@ GRID_FILE = "grid.json"  # all states of one sentence, beside the correlations o
 STATES_FILE = "states.jsonl"
 LINKS_FILE = "aligned.talp"
 ORACLE_FILE = "oracle.json"
+CURVES_FILE = "curves.csv"
+BLEU_FILE = "bleu.json"
+CLAIMS_FILE = "claims.json"
 
 Patterns = tuple[str, ...]
 
@@ -186,5 +189,5 @@ def _marker(name: str) -> str:
     return f"markers/{name}.json"
 
 
-CURVES = written("curves.csv", "bleu.json")
-CLAIMS = written("claims.json", "claims.md")
+CURVES = written(CURVES_FILE, BLEU_FILE)
+CLAIMS = written(CLAIMS_FILE, "claims.md")

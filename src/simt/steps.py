@@ -16,8 +16,10 @@ from simt.params import Drawing, Params, StudyExcerpt, excerpt
 from simt.products import (
     CAPTION_FORMAT,
     CLAIMS,
+    CLAIMS_FILE,
     CONFIDENCE_FILE,
     CURVES,
+    CURVES_FILE,
     FIGURE_FORMATS,
     GRID_FILE,
     HISTORY_FILE,
@@ -334,7 +336,7 @@ class Steps:
         if name in OF_SENTENCES:
             reads += [(self.decoding(point), (INSTANCES_FILE,)) for point in points]
         if drawing.pairs == "scale":
-            reads += [(self._text(point.run.pair), ("stats.json",)) for point in points]
+            reads += [(self._text(point.run.pair), (STATS_FILE,)) for point in points]
         return _of_paper(name, self._paper / kind, settings, product, reads)
 
     def _excerpt_of(self, kind: Kind, name: str, drawing: Drawing) -> StudyExcerpt:
@@ -410,8 +412,8 @@ class Steps:
         reads: list[tuple[Step, Patterns]] = [
             *((run, (RUN_FILE, HISTORY_FILE, SETTINGS_FILE)) for run in self.runs()),
             *((step, shown) for kind in FORMATS for step in self.drawings(kind)),
-            (self.claims(), ("claims.json",)),
-            (self.curves(), ("curves.csv",)),
+            (self.claims(), (CLAIMS_FILE,)),
+            (self.curves(), (CURVES_FILE,)),
             *((self.corpus(pair, "bpe"), (STATS_FILE,)) for pair in self._study.runs),
         ]
         main_figure = self._params.paper.figures[MAIN_FIGURE]  # the first thing that the page says

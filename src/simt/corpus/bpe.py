@@ -33,6 +33,7 @@ from simt.errors import SimtError
 from simt.pairs import SPLITS, BpeSettings
 from simt.pieces import CONTINUES
 from simt.problems import read_text
+from simt.products import STATS_FILE
 from simt.progress import progress_bar
 
 Merge = tuple[str, str]
@@ -49,12 +50,12 @@ def build_bpe(settings: BpeSettings, text: Path, out: Path, processes: int) -> d
     the files of ids.py for every split that ``text`` has; ``stats.json`` last.
     """
     out.mkdir(parents=True, exist_ok=True)
-    (out / "stats.json").unlink(missing_ok=True)
+    (out / STATS_FILE).unlink(missing_ok=True)
     for path in [path for split in SPLITS for path in out.glob(f"{split}.*")]:
         path.unlink()  # a split that the text may not have any more
     learn_codes(settings, text, out, processes)
     stats = encode_splits(text, out, processes)
-    with atomic_file(out / "stats.json") as stream:
+    with atomic_file(out / STATS_FILE) as stream:
         json.dump(stats, stream, indent=2, sort_keys=True)
         stream.write("\n")
     return stats

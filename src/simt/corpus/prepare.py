@@ -31,6 +31,7 @@ from simt.corpus.text import Tokeniser, source_tokeniser, target_tokeniser
 from simt.corpus.workers import in_chunks, map_chunks
 from simt.errors import SimtError
 from simt.pairs import SPLITS, Part, PrepareSettings
+from simt.products import ORACLE_FILE, STATS_FILE
 from simt.progress import progress_bar
 
 # A sentence with so few letters and digits ("Thank you very much") is nobody's property:
@@ -60,7 +61,7 @@ def prepare(settings: PrepareSettings, raw: Path, out: Path, processes: int) -> 
     if settings.splits.aligned is not None:
         stats["aligned"] = _write_aligned(settings, raw, out, keys)
     stats["train"] = _write_train(settings, raw, out, keys, processes)
-    write_json(out / "stats.json", stats)
+    write_json(out / STATS_FILE, stats)
     return stats
 
 
@@ -70,7 +71,7 @@ def _clear(out: Path) -> None:
     Otherwise the next step would find a split that these settings do not have any more.
     """
     out.mkdir(parents=True, exist_ok=True)
-    for name in ("stats.json", "oracle.json"):
+    for name in (STATS_FILE, ORACLE_FILE):
         (out / name).unlink(missing_ok=True)
     for path in [path for split in SPLITS for path in out.glob(f"{split}.*")]:
         path.unlink()
@@ -182,7 +183,7 @@ def _write_aligned(
             gold.append(GoldAlignment.of(sentence))
         _check_any(counts, "aligned")
     curve = [point._asdict() for point in oracle_curve(gold, ORACLE_OFFSETS)]
-    write_json(out / "oracle.json", {"aligned": curve})
+    write_json(out / ORACLE_FILE, {"aligned": curve})
     return counts.stats()
 
 

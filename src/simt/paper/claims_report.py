@@ -29,6 +29,7 @@ from textwrap import fill
 from typing import Any, Literal, get_args
 
 from simt.atomic import atomic_file, write_json
+from simt.products import CLAIMS_FILE
 from simt.scoring.significance import SEEDS_OF_A_METHOD
 from simt.wording import count
 
@@ -87,7 +88,7 @@ class ClaimsReport:
 
 def write_claims(report: ClaimsReport, folder: Path) -> None:
     """Write claims.json and claims.md."""
-    write_json(folder / "claims.json", report.as_json())
+    write_json(folder / CLAIMS_FILE, report.as_json())
     with atomic_file(folder / "claims.md") as stream:
         stream.write(as_markdown(report))
 

@@ -14,6 +14,7 @@ from simt.atomic import atomic_file, write_json
 from simt.curve import bleu_at_latencies, interpolated
 from simt.paper.rows import Gap, Place, load_rows
 from simt.params import Knob, Params
+from simt.products import BLEU_FILE, CURVES_FILE
 from simt.runs import Run, compared_runs, point_settings, study_points
 from simt.systems import colour_of, label_of, system_key
 
@@ -37,11 +38,11 @@ class CurvePoint(NamedTuple):
 def write_curves(params: Params, to: Path) -> None:
     """Write curves.csv and bleu.json into ``to``."""
     points = list(study_curves(params))
-    with atomic_file(to / "curves.csv") as stream:
+    with atomic_file(to / CURVES_FILE) as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(CurvePoint._fields)
         writer.writerows(points)
-    write_json(to / "bleu.json", main_bleu(params, points))
+    write_json(to / BLEU_FILE, main_bleu(params, points))
 
 
 def study_curves(params: Params) -> Iterator[CurvePoint]:

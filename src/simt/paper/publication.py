@@ -18,14 +18,14 @@ from simt.paper.report.files import Files
 from simt.paper.report.runs import FinishedRun, provenance, read_runs
 from simt.paper.report.words import hours
 from simt.params import Params
-from simt.products import CAPTION_FORMAT
+from simt.products import CAPTION_FORMAT, CLAIMS_FILE, CURVES_FILE
 from simt.runs import MAIN_FIGURE, Kind, study_drawings
 from simt.steps import OF_SENTENCES, Steps
 from simt.wording import count
 
 PROVENANCE_FILE = "provenance.json"  # also tells that a folder may be replaced
 _DRAWN_AS: Mapping[Kind, str] = {"figures": "png", "tables": "md"}
-_COPIED = ("claims.md", "claims.json", "curves.csv")
+_COPIED = ("claims.md", CLAIMS_FILE, CURVES_FILE)
 _SETTINGS_FILE = "settings.json"
 _PAGE = "README.md"
 _WRITTEN = (_PAGE, _SETTINGS_FILE, PROVENANCE_FILE, *_COPIED)
@@ -121,7 +121,7 @@ def _page(
         "Which differences are more than chance is told with the claims.",
         f"![{drawings[_MAIN_PICTURE]}]({_MAIN_PICTURE})" if _MAIN_PICTURE in drawings else "",
         "## Claims of the paper",
-        *_claims(files.json(files.paper / "claims.json")),
+        *_claims(files.json(files.paper / CLAIMS_FILE)),
         "[claims.md](claims.md) has the numbers behind each verdict, and what would decide the "
         "undecided.",
         "## Figures and tables",

@@ -19,6 +19,7 @@ from simt.errors import SimtError
 from simt.knobs import read_knob
 from simt.params import Knob
 from simt.problems import parse_json, read_text
+from simt.products import ORACLE_FILE, SCORES_FILE, STATS_FILE
 from simt.runs import Point, Run, corpus_folder
 from simt.settings import TOY_ESTIMATOR
 
@@ -139,7 +140,7 @@ def load_rows(points: Sequence[Point]) -> Rows:
     reasons: dict[tuple[Run, str, str | None], str] = {}
     latencies: dict[str, Path] = {}
     for point in points:
-        path = point.folder / "scores.json"
+        path = point.folder / SCORES_FILE
         scores = read_json(path)
         confidence = read_json(path.with_name("confidence.json"))
         if scores is None and confidence is None:
@@ -248,7 +249,7 @@ def _row(place: Place, metric: str, value: float | None, signature: str) -> Scor
 
 def load_oracle(pair: str) -> list[OraclePoint]:
     """The oracle's curve on the aligned sentences of a pair; empty where there is none."""
-    path = corpus_folder(pair, "prepare") / "oracle.json"
+    path = corpus_folder(pair, "prepare") / ORACLE_FILE
     entries = (read_json(path) or {}).get("aligned", [])
     try:
         points = [
@@ -262,7 +263,7 @@ def load_oracle(pair: str) -> list[OraclePoint]:
 
 def load_training_sentences(pair: str) -> int:
     """How many sentence pairs are left of the training text of a pair."""
-    path = corpus_folder(pair, "prepare") / "stats.json"
+    path = corpus_folder(pair, "prepare") / STATS_FILE
     try:
         return int((read_json(path) or {})["train"]["kept"])
     except (KeyError, TypeError, ValueError) as error:

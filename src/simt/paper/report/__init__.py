@@ -25,6 +25,7 @@ from simt.paper.report.pictures import theme_colours
 from simt.paper.report.policy_viewer import viewer_data
 from simt.paper.report.runs import provenance, read_runs
 from simt.params import Params
+from simt.products import CLAIMS_FILE
 from simt.runs import MAIN_FIGURE, why_left_out
 from simt.wording import count
 
@@ -71,7 +72,7 @@ def render_page(params: Params) -> str:
 
 def _claims_report(files: Files) -> dict[str, Any]:
     """What ``simt.paper.claims_report`` wrote."""
-    path = files.paper / "claims.json"
+    path = files.paper / CLAIMS_FILE
     report: dict[str, Any] = files.json(path)
     if report.keys() < {field.name for field in fields(ClaimsReport)}:
         raise SimtError(
