@@ -49,6 +49,16 @@ def test_face_of_figures_is_chosen_on_the_command_line(project: Path) -> None:
     assert " --face serif " in command
 
 
+@pytest.mark.parametrize(("said", "is_meant"), [("true", True), ("False", False)])
+def test_numbers_of_the_paper_are_chosen_on_the_command_line(
+    said: str, is_meant: bool, project: Path
+) -> None:
+    option = f"with_paper={said}"
+    shown = run(project, "snakemake", "-n", "-p", *TINY, option, "--", "fig08-ablations")
+    (command,) = (line for line in shown.splitlines() if " draw fig08-ablations " in line)
+    assert (" --with-paper " in command) == is_meant
+
+
 @pytest.mark.parametrize(
     ("option", "complaint"),
     [

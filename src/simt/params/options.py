@@ -7,6 +7,7 @@ from simt.problems import Problems
 from simt.settings import Settings
 
 Face = Literal["sans", "serif"]
+_BOOLEANS = {"true": True, "false": False}  # which Snakemake leaves as text
 
 
 class Options(Settings):
@@ -21,7 +22,8 @@ class Options(Settings):
 def read_options(config: Mapping[str, Any]) -> Options:
     """Snakemake takes any key; one that is misspelt would run another study than was meant."""
     problems = Problems()
-    options = problems.parse(Options, dict(config), "--config")
+    values = {key: _BOOLEANS.get(str(value).lower(), value) for key, value in config.items()}
+    options = problems.parse(Options, values, "--config")
     problems.raise_if_any("the command line")
     assert options is not None
     return options
