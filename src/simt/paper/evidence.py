@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from simt.errors import SimtError
+from simt.knobs import knob_text
 from simt.paper.rows import ALL, COMET_OF_THE_PAPER, chosen_comet, read_json
 from simt.params import Knob, Params, Role, Study
 from simt.products import SENTENCES_FILE, SUMS_FILE
@@ -76,7 +77,7 @@ class SystemName(NamedTuple):
         """`` at 0.99`` behind the name of a level; offline systems are no others."""
         if self.knob is None or self.key.startswith("offline/"):
             return ""
-        return f" at {self.knob}" if isinstance(self.knob, str) else f" at {self.knob:g}"
+        return f" at {knob_text(self.knob)}"
 
 
 @dataclass

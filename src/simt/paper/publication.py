@@ -18,7 +18,7 @@ from simt.paper.report.files import Files
 from simt.paper.report.runs import FinishedRun, provenance, read_runs
 from simt.paper.report.words import hours
 from simt.params import Params
-from simt.products import CAPTION_FORMAT, CLAIMS_FILE, CURVES_FILE
+from simt.products import CAPTION_FORMAT, CLAIMS_FILE, CURVES_FILE, SETTINGS_FILE
 from simt.runs import MAIN_FIGURE, Kind, study_drawings
 from simt.steps import OF_SENTENCES, Steps
 from simt.wording import count
@@ -26,9 +26,8 @@ from simt.wording import count
 PROVENANCE_FILE = "provenance.json"  # also tells that a folder may be replaced
 _DRAWN_AS: Mapping[Kind, str] = {"figures": "png", "tables": "md"}
 _COPIED = ("claims.md", CLAIMS_FILE, CURVES_FILE)
-_SETTINGS_FILE = "settings.json"
 _PAGE = "README.md"
-_WRITTEN = (_PAGE, _SETTINGS_FILE, PROVENANCE_FILE, *_COPIED)
+_WRITTEN = (_PAGE, SETTINGS_FILE, PROVENANCE_FILE, *_COPIED)
 _MAIN_PICTURE = f"figures/{MAIN_FIGURE}.png"
 
 
@@ -53,7 +52,7 @@ def publish(params: Params, to: Path) -> None:
         with atomic_file(folder / _PAGE) as stream:
             stream.write(_page(params, files, drawings, made_by, to))
         settings = Steps(params).report().settings
-        write_json(folder / _SETTINGS_FILE, settings.as_values())
+        write_json(folder / SETTINGS_FILE, settings.as_values())
         write_json(folder / PROVENANCE_FILE, made_by)
 
 
