@@ -103,7 +103,7 @@ def test_plan_of_an_unknown_study_is_a_message_not_a_traceback(
     assert capsys.readouterr().err == (
         "simt: params.yaml has 1 problem:\n"
         "  study: there is no study 'nope'; there are toy, tiny, toy3, scale-toy, multi30k, "
-        "scale-multi30k, multi30k-long, tatoeba, tatoeba-variants, paper\n"
+        "scale-multi30k, multi30k-long, tatoeba, tatoeba-long, tatoeba-variants, paper\n"
     )
 
 
