@@ -176,6 +176,8 @@ def _trained(path: Path) -> Marker | None:
             return None
         remedy = "`simt check runs` says how to make the run again"
         raise UnreadableRecordError(f"{path.parent} is damaged, {error}: {remedy}") from None
+    except SimtError as error:  # one that may not be read
+        raise UnreadableRecordError(str(error)) from None
 
 
 def _unfinished(run: Run, settings: RunSettings, now: float, is_over: bool) -> RunRecord | None:

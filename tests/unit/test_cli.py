@@ -219,6 +219,17 @@ def test_run_that_was_stopped_is_not_listed_as_running(said: Said, params: Param
     assert said("runs")[4].split() == ["sm2/bi", "SM²-Bi", "stopped", "5", "1.000"]
 
 
+def test_runs_are_listed_beside_a_damaged_one(said: Said, params: Params) -> None:
+    """The damaged one is told on stderr, and the exit code is that of a failure: test_runs.py."""
+    finish_run(params, Run("tiny-deen", "waitk", "k1", 1), updates=8)
+    finish_run(params, Run("tiny-deen", "waitk", "k3", 1), updates=8)
+    (Run("tiny-deen", "waitk", "k3", 1).folder / "settings.json").write_text("{")
+    lines = said("runs")
+    assert lines[0] == "Study tiny: 1 of 20 runs finished, 0 scored on test"
+    assert lines[4].split()[:2] == ["waitk/k1", "wait-k"]
+    assert "18 not begun: simt plan lists them." in lines
+
+
 def test_scores_of_a_model_that_is_no_more_are_not_listed(said: Said, params: Params) -> None:
     run = Run("tiny-deen", "waitk", "k1", 1)
     finish_run(params, run, updates=8)

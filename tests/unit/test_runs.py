@@ -174,5 +174,7 @@ def test_a_run_with_a_damaged_marker_is_told_with_the_remedy(
         f"simt: {folder} is damaged, settings.json is not JSON: "
         "`simt check runs` says how to make the run again\n"
     )
+    assert main(["runs", *arguments[2:]]) == 1  # a glance at all runs shows the others
+    assert "0 of 20 runs finished" in capsys.readouterr().out
     (folder / "settings.json").write_text('{"pair": "tiny-deen"}')  # as an earlier version has it
     assert main(arguments) == 0

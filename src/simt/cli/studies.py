@@ -122,7 +122,10 @@ def runs(options: argparse.Namespace) -> None:
     from simt.paper.inventory import describe_runs
 
     params = study_params(options)
-    print(describe_runs(params, options.pattern, time.time()))
+    table, unreadable = describe_runs(params, options.pattern, time.time())
+    print(table)
+    if unreadable:
+        raise SimtError("\n".join(unreadable))
 
 
 @COMMANDS.command(

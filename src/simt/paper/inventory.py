@@ -1,6 +1,6 @@
 """The runs of a study that there are, as a table for a person: how far each is, and how good."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import groupby
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from simt.errors import SimtError
 from simt.paper.curves import CurvePoint, metrics, study_curves
 from simt.params import Params
 from simt.problems import did_you_mean
-from simt.record import RunRecord, read_record
+from simt.record import RunRecord, UnreadableRecordError, read_record
 from simt.runs import Run, study_runs
 from simt.steps import Steps
 from simt.systems import label_of, system_key
@@ -28,10 +28,18 @@ _LEGEND = (
 )
 
 
+class Progress(NamedTuple):
+    """Updates done, and the newest loss of the validation."""
+
+    updates: int
+    loss: float | None
+
+
 class Found(NamedTuple):
     """A run that has been begun, what is known of it, and its points on the test set."""
 
     record: RunRecord
+    progress: Progress
     is_stale: bool
     curve: Sequence[CurvePoint]
 
@@ -41,30 +49,30 @@ class Found(NamedTuple):
         return self.record.run
 
 
-def describe_runs(params: Params, pattern: str | None, now: float) -> str:
+def describe_runs(params: Params, pattern: str | None, now: float) -> tuple[str, list[str]]:
     """A line for each run of a study that has been begun, in the order of the figures.
 
-    ``pattern`` is a part of a run's name, in which * stands for anything.
+    ``pattern`` is a part of a run's name, in which * stands for anything. Beside the table: what is
+    wrong with runs that cannot be read.
     """
     wanted = _matching(params, pattern)
-    found = list(_found(params, wanted, now))
+    found, unreadable = _found(params, wanted, now)
     finished = sum(one.record.state == "finished" for one in found)
     scored = sum(bool(one.curve) for one in found)
     study = params.study
     head = f"Study {study}: {finished} of {len(wanted)} runs finished, {scored} scored on test"
-    if not found:
+    if not found and not unreadable:
         start = f"snakemake --profile workflow/profiles/local --config study={study}"
-        return (
-            f"{head}\n\nNothing is there yet. `simt plan` says what is to do; to do it:\n  {start}"
-        )
+        remedy = f"Nothing is there yet. `simt plan` says what is to do; to do it:\n  {start}"
+        return f"{head}\n\n{remedy}", []
     has_seeds = len(params.chosen_study.seeds) > 1
     tables = [
         f"{pair}\n{_table([_cells(one, has_seeds) for one in some])}"
         for pair, some in groupby(found, key=lambda one: one.run.pair)
     ]
-    absent = {str(run) for run in wanted} - {str(one.run) for one in found}
-    to_come = [f"{len(absent)} not begun: simt plan lists them."] if absent else []
-    return "\n\n".join([head, *tables, "\n".join([*to_come, *_LEGEND])])
+    absent = len(wanted) - len(found) - len(unreadable)
+    to_come = [f"{absent} not begun: simt plan lists them."] if absent else []
+    return "\n\n".join([head, *tables, "\n".join([*to_come, *_LEGEND])]), unreadable
 
 
 def _matching(params: Params, pattern: str | None) -> list[Run]:
@@ -81,7 +89,8 @@ def _matching(params: Params, pattern: str | None) -> list[Run]:
     return wanted
 
 
-def _found(params: Params, runs: Sequence[Run], now: float) -> Iterator[Found]:
+def _found(params: Params, runs: Sequence[Run], now: float) -> tuple[list[Found], list[str]]:
+    """The runs that have been begun, and what is wrong with those that cannot be read."""
     look = Inspection()
     steps = Steps(params).runs()
     stale = {step.name for step in steps if look.status(step).state not in ("done", "to do")}
@@ -89,26 +98,30 @@ def _found(params: Params, runs: Sequence[Run], now: float) -> Iterator[Found]:
         f"{pair}/{run}/seed{seed}": list(points)
         for (pair, run, seed), points in groupby(study_curves(params), key=lambda point: point[:3])
     }
+    found, unreadable = [], []
     for run in runs:
-        record = read_record(params, run, now, is_over=False)
-        if record is not None:
-            curve = curves.get(str(run), []) if "test" in record.points else []
-            yield Found(record, str(run) in stale, curve)
+        try:
+            record = read_record(params, run, now, is_over=False)
+            if record is not None:
+                curve = curves.get(str(run), []) if "test" in record.points else []
+                found.append(Found(record, _progress(record), str(run) in stale, curve))
+        except UnreadableRecordError as error:
+            unreadable.append(str(error))
+    return found, unreadable
 
 
 def _cells(found: Found, has_seeds: bool) -> tuple[str, ...]:
     """A line of the table; one seed of one goes without saying."""
     run, record, curve = found.run, found.record, found.curve
     state = "stale" if found.is_stale else record.state
-    updates, loss = _progress(record)
     simultaneous = [point for point in curve if point.knob != "full"]
     values = metrics(curve)
     return (
         f"{run.method}/{run.variant}" + (f"/seed{run.seed}" if has_seeds else ""),
         label_of(system_key(run.method, run.variant)),
         state,
-        str(updates),
-        _shown(loss, 3),
+        str(found.progress.updates),
+        _shown(found.progress.loss, 3),
         _span([point.al for point in simultaneous]),
         _span([point.bleu for point in simultaneous]),
         *(_shown(values.get(f"bleu_at_al_{latency}")) for latency in SHOWN_LATENCIES),
@@ -116,13 +129,13 @@ def _cells(found: Found, has_seeds: bool) -> tuple[str, ...]:
     )
 
 
-def _progress(record: RunRecord) -> tuple[int, float | None]:
-    """Updates done, and the newest loss of the validation."""
+def _progress(record: RunRecord) -> Progress:
     if record.facts:
-        return record.facts["updates"], record.facts["validation"]["loss"]
+        return Progress(record.facts["updates"], record.facts["validation"]["loss"])
     rows = record.rows()
     losses = [values["valid/loss"] for _, _, values in rows if "valid/loss" in values]
-    return max((step for step, _, _ in rows), default=0), losses[-1] if losses else None
+    updates = max((step for step, _, _ in rows), default=0)
+    return Progress(updates, losses[-1] if losses else None)
 
 
 def _span(values: Sequence[float]) -> str:
