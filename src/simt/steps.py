@@ -111,7 +111,7 @@ class Step:
         """The part that it is of figures, tables and the report, which read of many."""
         return str(self.folder.relative_to(RESULTS))
 
-    @property
+    @cached_property
     def marker(self) -> Path:
         """The file that is there only when all others are."""
         return self.folder / self.product.marker
@@ -122,11 +122,23 @@ class Step:
         kept = (name for name in self.product.outputs if name not in self.product.temporary)
         return [f"{self.folder}/{name}" for name in kept]
 
+    @cached_property
+    def asked_for(self) -> list[str]:
+        """What others need of it to be there: its marker, and what is lost of a finished one.
+
+        One file for many, since a plan of thousands of jobs takes as long as they have inputs. The
+        marker is the last to be written, and what it vouches for is looked at before every plan.
+        """
+        if not self.marker.exists():
+            return [str(self.marker)]
+        return [str(self.marker), *(path for path in self.outputs if not Path(path).exists())]
+
     @property
     def inputs(self) -> list[str]:
-        """What its rule declares to read."""
-        made = dict.fromkeys(path for read in self.reads for path in _paths(read))
-        return [*made, *self.given]
+        """What its rule declares to read; temporary files, too, which stay until nobody does."""
+        parents = {read.step.marker: read.step for read in self.reads}.values()
+        temporary = (path for read in self.reads for path in _temporary(read))
+        return [*temporary, *asked_for(parents), *self.given]
 
     def made_in(self, folder: Path) -> AbstractContextManager[dict[str, str]]:
         """The step itself as a block, which writes into a folder."""
@@ -134,16 +146,14 @@ class Step:
         return vouching(folder, self.product.marker, self.settings, self.product.vouched, sources)
 
 
-def _paths(read: Read) -> list[str]:
-    """The files that are read; the marker for those that Snakemake is not told of."""
-    product = read.step.product
-    names = chosen(product.outputs, read.patterns) or [product.marker]
+def _temporary(read: Read) -> list[str]:
+    names = chosen(read.step.product.temporary, read.patterns)
     return [f"{read.step.folder}/{name}" for name in names]
 
 
-def outputs_of(steps: Iterable[Step]) -> list[str]:
-    """Every file that some steps write."""
-    return [path for step in steps for path in step.outputs]
+def asked_for(steps: Iterable[Step]) -> list[str]:
+    """What a target asks for so that some steps are done, and whole."""
+    return [path for step in steps for path in step.asked_for]
 
 
 def of_wildcards(pattern: str) -> str:

@@ -41,7 +41,7 @@ from simt.runs import (
     Run,
     has_estimator,
 )
-from simt.steps import Steps, of_params, of_wildcards, outputs_of
+from simt.steps import Steps, asked_for, of_params, of_wildcards
 from simt.user_files import (
     before_the_first_download,
     changed_since_copied,

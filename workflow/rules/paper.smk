@@ -75,7 +75,7 @@ for kind, drawing in [
         name:
             drawing
         input:
-            lambda wildcards, of=(kind, drawing): STEPS.drawing(*of).outputs,
+            lambda wildcards, of=(kind, drawing): STEPS.drawing(*of).asked_for,
 
 
 rule curves:
