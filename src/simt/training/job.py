@@ -54,9 +54,9 @@ def train_job(job: Job) -> str | None:
         _train_here(job)
         return None
     with only_one(job.work / "lock") as has_waited:
-        if has_waited and settings_of(job.to / SETTINGS_FILE) == json.loads(job.settings):
+        if has_waited and _is_done(job):
             print("simt: the other process has trained this run", file=sys.stderr)
-            shutil.rmtree(job.work)
+            _forget_work(job)
             return training_done(job.to)
         take_gpus(job.devices)  # not before: who waits for the lock needs none
         if job.devices > 1:
@@ -86,8 +86,21 @@ def _train_here(job: Job) -> None:
         devices.disconnect()
         sys.exit(ASKS_FOR_RETRY)
     if devices.is_first:
-        shutil.rmtree(job.work)  # not before: until then a kill must lose nothing
+        _forget_work(job)  # not before: until then a kill must lose nothing
     devices.disconnect()
+
+
+def _is_done(job: Job) -> bool:
+    return settings_of(job.to / SETTINGS_FILE) == json.loads(job.settings)
+
+
+def _forget_work(job: Job) -> None:
+    """Remove what nobody resumes from any more.
+
+    NFS gives an open file that is removed, as the lock is, another name until it is closed. So the
+    folder is not empty, and may stay.
+    """
+    shutil.rmtree(job.work, ignore_errors=True)
 
 
 def _connect() -> Devices:
@@ -123,7 +136,7 @@ def _train_on_devices(job: Job) -> None:
 
     os.environ[LAUNCHER] = str(os.getpid())
     code = run_on_devices(job.devices, sys.argv)
-    if code and job.work.exists():  # a request to stop may come after the last update
+    if code and not _is_done(job):  # a request to stop may come after the last update
         sys.exit(code)
     note_gpu_memory(_gpu_memory_mb(job.to))
 

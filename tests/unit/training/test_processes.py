@@ -266,3 +266,31 @@ def test_two_processes_have_the_loss_curve_of_one(
     assert done.returncode == 0, done.stderr
     assert curve(tmp_path / "two") == pytest.approx(curve(tmp_path / "one"), rel=1e-4)
     assert json.loads((tmp_path / "two" / "run.json").read_text())["devices"] == 2
+
+
+# What a client of NFS does with a file that is removed while it is open.
+SILLY_RENAME = """
+import os
+unlink = os.unlink
+def rename(path, *, dir_fd=None):
+    if os.path.basename(path) != "lock":
+        return unlink(path, dir_fd=dir_fd)
+    renamed = os.path.join(os.path.dirname(path), ".nfs0001")
+    os.rename(path, renamed, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+os.unlink = rename
+"""
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_training_ends_well_where_an_open_file_keeps_its_folder(
+    devices: int, encoded: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(SILLY_RENAME)
+    settings = settings_of("waitk", "k3", updates=4, snapshot_every_updates=2)
+    done = subprocess.run(
+        command(settings, encoded, tmp_path / "run", devices),
+        env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in (tmp_path / "run/work").iterdir()] == [".nfs0001"]
+    assert (tmp_path / "run/settings.json").exists()
