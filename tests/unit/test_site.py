@@ -1,6 +1,7 @@
 """The site's file, read with the SLURM profile by a real Snakemake."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from simt.errors import SimtError
 from simt.site import Site, read_site
 
 ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
 
 
 def test_site_without_a_file_says_nothing(tmp_path: Path) -> None:
@@ -38,6 +40,8 @@ def test_file_of_comments_says_nothing(tmp_path: Path) -> None:
         (b"account: 123\n", "slurm.account: 123: input should be a valid string"),
         (b"account: [a]\n", 'slurm.account: ["a"]: input should be a valid string'),
         (b"account: 2024-01-01\n", "account: 2024-01-01 is of type timestamp"),
+        (b"resources: {trian: {runtime: 3}}\n", "slurm.resources.trian"),
+        (b"resources: {train: {runtime: [3]}}\n", "slurm.resources.train.runtime"),
         (b"account: [", "is not YAML"),
         (b"account: \xff\n", "is not YAML"),
         (None, "cannot be read: Is a directory"),
@@ -52,15 +56,33 @@ def test_wrong_file_is_named(content: bytes | None, says: str, tmp_path: Path) -
     assert says in str(caught.value)
 
 
+def planned_with(content: str, home: Path) -> subprocess.CompletedProcess[str]:
+    """The tiny study as Snakemake plans it where the site's file says this."""
+    file = home / ".config" / "simt" / "slurm.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(content)
+    return subprocess.run(
+        [BIN / "snakemake", "--profile", "slurm", "-n", "--forceall", "--config", "study=tiny"],
+        cwd=ROOT, env=os.environ | {"HOME": str(home)}, capture_output=True, text=True,
+    )  # fmt: skip
+
+
 @pytest.mark.slow
 def test_snakemake_names_the_wrong_file(tmp_path: Path) -> None:
-    file = tmp_path / ".config" / "simt" / "slurm.yaml"
-    file.parent.mkdir(parents=True)
-    file.write_text("- babel\n")
-    done = subprocess.run(
-        [Path(sys.executable).parent / "snakemake", "--profile", "slurm", "-n"],
-        cwd=ROOT, env=os.environ | {"HOME": str(tmp_path)}, capture_output=True, text=True,
-    )  # fmt: skip
+    done = planned_with("- babel\n", tmp_path)
     assert done.returncode != 0
-    assert f"{file} is not a mapping of keys to values" in done.stderr
+    assert "slurm.yaml is not a mapping of keys to values" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_resources_of_a_site_come_on_top_of_those_of_the_profile(tmp_path: Path) -> None:
+    wanted = "{train: {runtime: 720}, decode: {slurm_partition: big}, bpe_tiny-deen: {mem_mb: 7}}"
+    done = planned_with(f"gpu_partition: gpu\nresources: {wanted}\n", tmp_path)
+    jobs = re.findall(r"rule (\S+):\n(?:    .+\n)*?    resources: (.+)\n", done.stdout)
+    asked = {rule: set(resources.split(", ")) for rule, resources in jobs}
+    assert asked["train"] >= {"runtime=720", "slurm_partition=gpu", "nodes=1", "mem_mb=8000"}
+    assert any(one.startswith("launcher=srun ") for one in asked["train"])
+    assert asked["decode"] >= {"slurm_partition=big", "slot=1", "runtime=60"}
+    assert asked["score"] >= {"slurm_partition=gpu", "slot=1"}
+    assert asked["bpe_tiny-deen"] >= {"mem_mb=7", "runtime=240"}

@@ -43,8 +43,6 @@ NOT_HERE = {
     "simt rehearse --study paper --profile slurm --stand-in": REHEARSED,
     "simt rehearse --study paper --stand-in": REHEARSED,
     "snakemake --profile slurm --config study=paper": ON_SLURM,
-    "snakemake --profile slurm --config study=paper --set-resources train:runtime=720 "
-    "train:mem_mb=48000": ON_SLURM,
 }
 INSTEAD = {  # what would download or train is planned only
     "snakemake --config study=multi30k": "snakemake --config study=multi30k -n --quiet rules",
