@@ -79,7 +79,7 @@ def test_snakemake_names_the_wrong_file(tmp_path: Path) -> None:
 def test_resources_of_a_site_come_on_top_of_those_of_the_profile(tmp_path: Path) -> None:
     wanted = "{train: {runtime: 720}, decode: {slurm_partition: big}, bpe_tiny-deen: {mem_mb: 7}}"
     done = planned_with(f"gpu_partition: gpu\nresources: {wanted}\n", tmp_path)
-    jobs = re.findall(r"rule (\S+):\n(?:    .+\n)*?    resources: (.+)\n", done.stdout)
+    jobs = re.findall(r"rule (\S+):\n(?: +.+\n)*? +resources: (.+)\n", done.stdout)
     asked = {rule: set(resources.split(", ")) for rule, resources in jobs}
     assert asked["train"] >= {"runtime=720", "slurm_partition=gpu", "nodes=1", "mem_mb=8000"}
     assert any(one.startswith("launcher=srun ") for one in asked["train"])
