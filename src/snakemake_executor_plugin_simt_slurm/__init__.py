@@ -109,6 +109,25 @@ class Executor(SlurmExecutor):  # type: ignore[misc] # the plugin has no types
         """Nothing: sbatch knows the account from SBATCH_ACCOUNT, and says if it is wrong."""
         yield ""
 
+    def print_job_error(
+        self, job_info: SubmittedJobInfo, msg: str | None = None, **kwargs: Any
+    ) -> None:
+        """Why a job has failed; Snakemake says nothing of it where that is a group of jobs."""
+        job = job_info.job
+        if job.is_group() and msg:
+            logs = ", ".join(str(log) for member in job.jobs for log in member.log)
+            self.logger.error(
+                f"Error in group {job.groupid}:\n    message: {msg.strip()}\n    log: {logs}"
+            )
+        super().print_job_error(job_info, msg, **kwargs)
+
+    def _report_job_submission_threadsafe(self, job_info: SubmittedJobInfo) -> None:
+        """Each submission takes seconds: one that comes to its end after Ctrl-C is taken back."""
+        if self._ends.is_set():
+            super().cancel_jobs([job_info])
+        else:
+            super()._report_job_submission_threadsafe(job_info)
+
     def cancel_jobs(self, active_jobs: list[SubmittedJobInfo]) -> None:
         self._ends.set()
         super().cancel_jobs(active_jobs)

@@ -35,6 +35,8 @@ NEVER_STARTS = {
 # The same for the limits of an account or quality of service on each single job, of which there is
 # one for every resource: QOSMaxWallDurationPerJobLimit, AssocMaxMemPerJob, QOSMinGRES.
 OF_ONE_JOB = re.compile("(QOS|Assoc)Max[A-Za-z]+PerJob|QOSMin[A-Z]")
+# What sbatch calls a limit that it refuses a job by.
+OF_A_POLICY = re.compile(r"\b(?:QOS|Assoc)[A-Z][A-Za-z]+")
 # How often in a row a job must be seen in a doubtful state before it counts as ended.
 LOOKS = 3
 
@@ -114,7 +116,9 @@ def ends_by_accounting(said: str) -> dict[str, tuple[JobState, End]]:
 def is_temporary(refusal: str) -> bool:
     """Whether sbatch may accept the same job later.
 
-    It speaks of a violated policy also where the job itself is too large, and then names the limit.
+    It speaks of a violated policy also where the job itself is too large for one, and then names
+    the limit. Only limits on the number of jobs are met again by waiting.
     """
-    is_too_large = OF_ONE_JOB.search(refusal) is not None
+    limits = OF_A_POLICY.findall(refusal)
+    is_too_large = any("Submit" not in limit for limit in limits)
     return not is_too_large and any(words in refusal for words in TEMPORARY_REFUSALS)

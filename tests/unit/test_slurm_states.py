@@ -121,7 +121,9 @@ def test_full_queue_and_silent_controller_are_temporary_and_a_wrong_account_is_n
 def test_job_that_is_too_large_for_the_policy_is_not_submitted_again_and_again() -> None:
     policy = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
     assert is_temporary(f"sbatch: error: AssocMaxSubmitJobLimit\n{policy}")
-    assert not is_temporary(f"sbatch: error: QOSMaxWallDurationPerJobLimit\n{policy}")
+    assert is_temporary(f"sbatch: error: AssocGrpSubmitJobsLimit\n{policy}")
+    for limit in ("QOSMaxWallDurationPerJobLimit", "QOSMaxGRESPerUser", "AssocGrpGRES"):
+        assert not is_temporary(f"sbatch: error: {limit}\n{policy}")
 
 
 @pytest.mark.parametrize(("age_seconds", "end"), [(0, End.SUCCESS), (3600, End.FAILURE)])

@@ -1,12 +1,14 @@
 """Jobs on a real SLURM of two nodes: whatever becomes of them, each is seen to end, and is made."""
 
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from simt.rehearsal.outcome import error_blocks
 from tests.samples.cluster import GPUS, Cluster, missing_programs, of_rule
 from tests.samples.project import BIN
 
@@ -170,7 +172,9 @@ rule all:
 rule alone:
     output: "{number}.made"
     group: "together"
-    resources: slot=1
+    log: "{number}.log"
+    resources:
+        slot=1, slurm_partition=config.get("partition", "cpu"), runtime=config.get("minutes", 1)
     shell: "mkdir busy && sleep 1 && rmdir busy && echo $SLURM_JOB_ID > {output}"
 """
 SLOTS = ("--group-components", "together=3", "--resources", "slot=1", "--set-resource-scopes",
@@ -188,3 +192,34 @@ def test_jobs_of_a_group_run_in_one_slurm_job_within_its_limits(
     assert done.returncode == 0, done.stderr
     assert len({file.read_text() for file in tmp_path.glob("*.made")}) == 1
     assert len(two_nodes.jobs("JobID")) == 1  # no job was tried twice
+
+
+@pytest.mark.parametrize(
+    ("choice", "reason"),
+    [("partition=nowhere", "invalid partition specified: nowhere"),
+     ("minutes=600", "it would wait for ever (PartitionTimeLimit)")],
+)  # fmt: skip
+def test_group_that_slurm_does_not_start_says_why(
+    choice: str, reason: str, tmp_path: Path, two_nodes: Cluster
+) -> None:
+    (tmp_path / "Snakefile").write_text(GROUPED)
+    done = subprocess.run(
+        [BIN / "snakemake", *PROFILE, *SLOTS, "--retries=0", "--config", "partition=short", choice],
+        cwd=tmp_path, env=two_nodes.environment, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert reason in done.stderr
+    (log,) = tmp_path.glob(".snakemake/log/*.log")
+    told = [block for block in error_blocks(log) if "1.log" in block and reason in block]
+    assert len(told) == 1
+
+
+def test_jobs_that_are_being_submitted_at_ctrl_c_are_cancelled(
+    tmp_path: Path, two_nodes: Cluster
+) -> None:
+    workflow = Workflow(tmp_path, two_nodes, "one", "other")
+    two_nodes.wait_until(lambda: "Execute 2 jobs" in workflow.said(), 120)
+    workflow.snakemake.send_signal(signal.SIGINT)
+    assert workflow.end() == 1, workflow.said()
+    states = [row["State"] for row in two_nodes.jobs("State")]
+    assert set(states) <= {"CANCELLED", "COMPLETING"}

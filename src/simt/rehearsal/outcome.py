@@ -162,7 +162,7 @@ def _training(step: Step) -> Training | None:
 
 def failures(jobs: Iterable[Job], of_snakemake: Path) -> list[Failure]:
     """What went wrong, each cause once."""
-    blocks = _error_blocks(of_snakemake)
+    blocks = error_blocks(of_snakemake)
     alike: dict[tuple[str, str], list[Failure]] = {}
     for job in jobs:
         if job.state == "failed":
@@ -202,7 +202,7 @@ _SILENT = "it has not begun, or ended without a word"
 _MESSAGE = re.compile(r"^    message: (?!None$)(.*?)(?=^    [a-z])", re.MULTILINE | re.DOTALL)
 
 
-def _error_blocks(of_snakemake: Path) -> list[str]:
+def error_blocks(of_snakemake: Path) -> list[str]:
     """What Snakemake's own log says of each job, or group of jobs, that has failed."""
     try:
         text = of_snakemake.read_text(encoding="utf-8", errors="replace")
@@ -211,20 +211,37 @@ def _error_blocks(of_snakemake: Path) -> list[str]:
     return re.split(r"^Error in (?:rule|group) ", text, flags=re.MULTILINE)[1:]
 
 
+_OF_EACH_PAIR = ("prepare", "bpe", "estimator")  # Snakemake's names of these end in the pair
+# What is said, in any letters, and what to do about it; the first that fits.
+_REMEDIES = (
+    (
+        r"no space left|disk quota|free some space|make room",
+        "Free some space, or take a disk with more; the page says how much the study needs.",
+    ),
+    (
+        r"\bout[ _]of[ _]memory\b|\boom\b|\bkilled\b",
+        "On a GPU, lower micro_tokens under training in params.yaml. If main memory was short, ask "
+        "for more: {rule}: {{mem_mb: …}} under resources in ~/.config/simt/slurm.yaml.",
+    ),
+    (
+        r"status is: 'timeout'",
+        "Ask for more time: {rule}: {{runtime: …}} (minutes) under resources in "
+        "~/.config/simt/slurm.yaml.",
+    ),
+    (
+        r"sbatch failed|would wait for ever",
+        "SLURM did not take the job: correct SIMT_ACCOUNT, SIMT_PARTITION and SIMT_GPU_PARTITION, "
+        "or what the job asks for, under resources in ~/.config/simt/slurm.yaml.",
+    ),
+)
+
+
 def _remedy(job: Job, said: str) -> str:
     """What to do about it; where the message itself says that, to follow it."""
-    if re.search(r"No space left|Disk quota|free some space", said):
-        return "Free some space, or take a disk with more; the page says how much the study needs."
-    if re.search(r"out of memory|oom|Killed", said, re.IGNORECASE):
-        return (
-            "On a GPU, lower micro_tokens under training in params.yaml. If main memory was "
-            f"short: --set-resources {job.rule}:mem_mb=… for Snakemake."
-        )
-    if re.search(r"sbatch|partition|account", said):
-        return (
-            "SLURM did not take the job: correct SIMT_ACCOUNT, SIMT_PARTITION and "
-            "SIMT_GPU_PARTITION, or what the job asks for (--set-resources)."
-        )
+    rule = f"{job.rule}_{job.name}" if job.rule in _OF_EACH_PAIR else job.rule
+    for words, remedy in _REMEDIES:
+        if re.search(words, said, re.IGNORECASE):
+            return remedy.format(rule=rule)
     return "Follow the message, then start the same command again: it tries only what is not done."
 
 

@@ -139,6 +139,25 @@ def test_job_that_slurm_has_not_taken_is_told_in_its_words(params: Params) -> No
     assert "SIMT_PARTITION" in failure.remedy
 
 
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        ("no space left on the device: make room, then start again", "Free some space"),
+        ("CUDA out of memory. Tried to allocate 2 GiB", "lower micro_tokens"),
+        ("SLURM-job '7' failed, SLURM status is: 'OUT_OF_MEMORY'. ", "fetch: {mem_mb: …}"),
+        ("SLURM-job '7' failed, SLURM status is: 'TIMEOUT'. ", "fetch: {runtime: …}"),
+        ("SLURM-job '7' failed: it would wait for ever (AccountNotAllowed)", "SIMT_ACCOUNT"),
+        ('  name, _, rest = text.partition("/")', "Follow the message"),
+    ],
+)
+def test_remedy_is_about_what_was_said(said: str, remedy: str, params: Params) -> None:
+    SNAKEMAKE.write_text(
+        f"Error in rule fetch:\n    message: {said}\n    log: logs/fetch/tiny-deen.log\n"
+    )
+    (failure,) = failures(gather(params), SNAKEMAKE)
+    assert remedy in failure.remedy
+
+
 def test_job_of_which_nobody_says_anything_is_told_so(params: Params) -> None:
     SNAKEMAKE.write_text(
         "Error in rule fetch:\n    message: None\n    log: logs/fetch/tiny-deen.log\n"
