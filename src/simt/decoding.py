@@ -155,16 +155,28 @@ class SplitText:
         )
 
     def _hypothesis(self, translation: Translation) -> Hypothesis:
-        ids = translation.tokens
-        written = self.target_subwords.decode(ids)
+        prediction, pieces = self._written(translation)
         return Hypothesis(
-            prediction=" ".join(written) if self.is_gold else self.tokeniser.detokenise(written),
-            tokens=[*map(self.target_subwords.piece, ids[:-1]), EOS_TOKEN],
+            prediction=prediction,
+            tokens=[*pieces, EOS_TOKEN],
             token_delays=translation.delays,
             write_confidence=translation.write_values,
             read_confidence=translation.read_values,
             token_elapsed_ms=[1000 * seconds for seconds in translation.elapsed_s],
         )
+
+    def _written(self, translation: Translation) -> tuple[str, Sequence[str]]:
+        """What was written: its text and its pieces.
+
+        Where the reference was forced, they are those of the reference itself: a piece without an
+        id would end a word that has gold links.
+        """
+        if self.is_gold:
+            reference = self.tokenised_references[translation.index][0]
+            return reference, [*chain(*map(self.target_subwords.cut, reference.split()))]
+        words = self.target_subwords.decode(translation.tokens)
+        pieces = [*map(self.target_subwords.piece, translation.tokens[:-1])]
+        return self.tokeniser.detokenise(words), pieces
 
 
 def write_confidences(settings: PointSettings, run: Path, corpus: Path, to: Path) -> None:

@@ -69,12 +69,23 @@ def _verdicts(instance: Instance, links: Links) -> list[bool]:
         )
     source_ends = word_ends(instance.source_pieces[:-1])
     target_ends = word_ends(instance.pieces[:-1])
+    _refuse_other_words(instance, len(target_ends))
     _refuse_links_beyond(links, len(source_ends), len(target_ends), instance.index)
     starts = (0, *target_ends)
     return [
         source_ends[source] <= instance.token_delays[starts[target]]
         for target, source in furthest_links(links.sure).items()
     ]
+
+
+def _refuse_other_words(instance: Instance, forced: int) -> None:
+    """A word too many would shift all links behind it."""
+    words = [line.split() for line in instance.tokenised_references or ()]
+    if words and len(words[0]) != forced:
+        raise SimtError(
+            f"sentence {instance.index}: {forced} words were forced, but its reference has "
+            f"{len(words[0])}; decode it again: snakemake -R decode"
+        )
 
 
 def _refuse_links_beyond(links: Links, source_words: int, target_words: int, index: int) -> None:

@@ -88,6 +88,12 @@ def test_links_of_another_sentence_are_refused() -> None:
         satisfied_alignments([EXAMPLE], [])
 
 
+def test_other_words_than_those_of_the_reference_are_refused() -> None:
+    words = EXAMPLE.model_copy(update={"tokenised_references": ("x yz",)})
+    with pytest.raises(SimtError, match="sentence 0: 3 words were forced, but its reference has 2"):
+        share(words, "0-0")
+
+
 def test_free_hypotheses_have_no_alignments(make_tokens: Make) -> None:
     with pytest.raises(SimtError, match="forced"):
         share(make_tokens("a", "x", [1, 2]), "0-0")
