@@ -10,7 +10,6 @@ from simt.problems import Problems
 from simt.settings import Settings
 from simt.strict_yaml import read_yaml
 
-
 _ON_NODES = r"^(train|decode|confidences|states|score|(prepare|bpe|estimator)_.+)$"
 Rule = Annotated[str, Field(pattern=_ON_NODES)]
 

@@ -171,7 +171,7 @@ def _on_pair(evidence: Evidence, pair: str, one: Named, other: Named, at: tuple[
     except NotMeasuredError as error:
         raise SimtError(f"{error}; `simt runs` lists what is there") from None
     where = "; ".join(map(str, both))
-    comparison = Comparison(pair, both[0].system, (both[1].system,), _latencies(both, at))
+    comparison = Comparison(pair, both[0].system, both[1].system, _latencies(both, at))
     try:
         curves = shared_curves(evidence, comparison, _BLEU)
     except NotMeasuredError as error:

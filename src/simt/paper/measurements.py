@@ -83,11 +83,15 @@ class Comparison(NamedTuple):
 
     pair: str
     system: SystemName
-    others: tuple[SystemName, ...]
+    other: SystemName | None
     at: tuple[float, ...] = ()
 
+    @property
+    def names(self) -> list[SystemName]:
+        return [self.system] if self.other is None else [self.system, self.other]
 
-Pairing = list[tuple[SystemName, tuple[SystemName, ...]]]
+
+Pairing = list[tuple[SystemName, SystemName | None]]
 
 
 @dataclass(frozen=True)
@@ -115,21 +119,21 @@ class Measurement:
         if test.order_by is not None:
             systems.sort(key=partial(evidence.setting, pair, test.order_by))
         pairing = self.pairing(systems, others) if others or not test.against else []
-        return [Comparison(pair, one, rest) for one, rest in pairing], lacking
+        return [Comparison(pair, one, other) for one, other in pairing], lacking
 
 
 def _each_with_each(systems: Sequence[SystemName], others: Sequence[SystemName]) -> Pairing:
-    return [(system, (other,)) for system in systems for other in others]
+    return [(system, other) for system in systems for other in others]
 
 
-def _each_with_all(systems: Sequence[SystemName], others: Sequence[SystemName]) -> Pairing:
-    return [(system, tuple(others)) for system in systems]
+def _each_alone(systems: Sequence[SystemName], others: Sequence[SystemName]) -> Pairing:
+    return [(system, None) for system in systems]
 
 
 def _each_with_the_one_before(
     systems: Sequence[SystemName], others: Sequence[SystemName]
 ) -> Pairing:
-    return [(system, (before,)) for before, system in pairwise(systems)]
+    return [(system, before) for before, system in pairwise(systems)]
 
 
 # --- at equal latency ---------------------------------------------------------------------------
@@ -165,19 +169,15 @@ class Curves(NamedTuple):
 def shared_curves(
     evidence: Evidence, comparison: Comparison, test: ClaimTest, group: Group = "all"
 ) -> Curves:
-    """All systems of a comparison over the same draws of sentences.
-
-    The latencies are those that the system shares with at least one of the others.
-    """
-    names = (comparison.system, *comparison.others)
+    """The systems of a comparison over the same draws of sentences, at the latencies they share."""
+    names = comparison.names
     systems = [evidence.system(comparison.pair, name, test.score, group) for name in names]
     latencies = np.array(comparison.at) if comparison.at else _latencies(systems, names, test)
     trained = [
         (f"{comparison.pair} {name.key}", one) for name, one in zip(names, systems, strict=True)
     ]
     curves = _where_reached(trained, latencies, group)
-    is_known = ~np.isnan(curves.observed)
-    is_shared = is_known[0] & (is_known[1:].any(axis=0) if comparison.others else True)
+    is_shared = ~np.isnan(curves.observed).any(axis=0)
     if not is_shared.any():
         no_latency = _seldom_reached if latencies.size else _no_latency
         raise NoSharedLatencyError(no_latency(comparison.pair, names, test))
@@ -209,7 +209,7 @@ def _check_quality(
     evidence: Evidence, comparison: Comparison, test: ClaimTest, curves: Curves
 ) -> None:
     """Refuse to compare the quality of systems of which none translates."""
-    names = (comparison.system, *comparison.others)
+    names = comparison.names
     if test.score == "bleu":
         best = float(np.nanmax(curves.observed))
     elif test.score == "comet":
@@ -262,17 +262,12 @@ def _at_each_latency(evidence: Evidence, comparison: Comparison, test: ClaimTest
 
 def _over_latencies(evidence: Evidence, comparison: Comparison, test: ClaimTest) -> list[Estimate]:
     curves = shared_curves(evidence, comparison, test)
-    reaches = ~np.isnan(curves.observed[1:]).all(axis=1)
-    both = list(zip(comparison.others, reaches, strict=True))
-    there = comparison._replace(others=tuple(other for other, is_there in both if is_there))
-    absent = ", ".join(str(other) for other, is_there in both if not is_there)
-    aside = f" (not reached by {absent})" if absent else ""
-    return [curves.estimate(f"{_title(there, test)}{_span(curves)}{aside}", _mean_lead)]
+    return [curves.estimate(f"{_title(comparison, test)}{_span(curves)}", _mean_lead)]
 
 
 def _mean_lead(values: Floats) -> Floats:
-    """How far the first system is above the best of the others, on average over latencies."""
-    lead: Floats = (values[0] - np.fmax.reduce(values[1:], axis=0)).mean(axis=-1)
+    """How far the system is above the other, on average over latencies."""
+    lead: Floats = (values[0] - values[1]).mean(axis=-1)
     return lead
 
 
@@ -301,10 +296,8 @@ def _of_lengths(evidence: Evidence, comparison: Comparison, test: ClaimTest) -> 
     halves = [shared_curves(evidence, comparison, test, group) for group in _HALVES]
     shared = np.intersect1d(halves[0].latencies, halves[1].latencies)
     if not len(shared):
-        names = (comparison.system, *comparison.others)
-        raise NotMeasuredError(
-            f"{_no_latency(comparison.pair, names, test)} both on long and on short sentences"
-        )
+        nowhere = _no_latency(comparison.pair, comparison.names, test)
+        raise NotMeasuredError(f"{nowhere} both on long and on short sentences")
     there = [curves.only(np.isin(curves.latencies, shared)) for curves in halves]
     what = f"{_title(comparison, test)}, long - short{_span(there[0])}"
     long, short = (curves.estimate(what, _mean_lead) for curves in there)
@@ -319,10 +312,8 @@ def _of_lengths(evidence: Evidence, comparison: Comparison, test: ClaimTest) -> 
 
 
 def _title(comparison: Comparison, test: ClaimTest) -> str:
-    others = [str(name) for name in comparison.others]
-    less = f" - {others[0]}" if len(others) == 1 else f" - best of {', '.join(others)}"
-    name = f"{comparison.system}{less if others else ''}"
-    return f"{comparison.pair}: {SCORE_LABELS[test.score]} of {name}"
+    names = " - ".join(map(str, comparison.names))
+    return f"{comparison.pair}: {SCORE_LABELS[test.score]} of {names}"
 
 
 def _span(curves: Curves) -> str:
@@ -338,16 +329,11 @@ MEASUREMENTS: dict[str, Measurement] = {
     "over-latencies": Measurement(
         "mean over the whole ALs that both reach", _each_with_each, _over_latencies
     ),
-    "against-the-best": Measurement(
-        "against the best of the others that reach it at each whole AL, mean over these",
-        _each_with_all,
-        _over_latencies,
-    ),
     "at-highest-latency": Measurement(
         "at the highest whole AL that the system reaches", _each_with_each, _at_highest_latency
     ),
     "whole-source": Measurement("with the whole source read first", _each_with_each, _of_levels),
-    "by-itself": Measurement("over all states of all sentences", _each_with_all, _of_levels),
+    "by-itself": Measurement("over all states of all sentences", _each_alone, _of_levels),
     "from-one-to-the-next": Measurement(
         "each against the one before", _each_with_the_one_before, _of_levels
     ),

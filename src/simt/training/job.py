@@ -91,7 +91,7 @@ def _train_here(job: Job) -> None:
 
 
 def _is_done(job: Job) -> bool:
-    return settings_of(job.to / SETTINGS_FILE) == json.loads(job.settings)
+    return settings_of(job.to / SETTINGS_FILE) == dict(json.loads(job.settings))
 
 
 def _forget_work(job: Job) -> None:
