@@ -175,7 +175,8 @@ def _on_pair(evidence: Evidence, pair: str, one: Named, other: Named, at: tuple[
     try:
         curves = shared_curves(evidence, comparison, _BLEU)
     except NotMeasuredError as error:
-        why = _why_not_there(at) if at and isinstance(error, NoSharedLatencyError) else str(error)
+        is_elsewhere = isinstance(error, NoSharedLatencyError)
+        why = _why_not_there(comparison.at) if comparison.at and is_elsewhere else str(error)
         raise SimtError(f"{why}. {where}") from None
     lost = ", ".join(f"{latency:g}" for latency in at if latency not in curves.latencies)
     aside = f" Not compared at AL {lost}, which not both reach." if lost else ""
@@ -185,9 +186,10 @@ def _on_pair(evidence: Evidence, pair: str, one: Named, other: Named, at: tuple[
 
 def _why_not_there(at: tuple[float, ...]) -> str:
     """Why systems are not compared where both seem to be: resamples of sentences end elsewhere."""
-    asked = ", ".join(f"{latency:g}" for latency in at)
+    asked = ", ".join(f"{latency:.3g}" for latency in at)
     return (
-        f"AL {asked} is not reached by both in {REACHED:.0%} of the resamples: ask farther inside"
+        f"AL {asked} is not reached by both in {REACHED:.0%} of the resamples: compare farther "
+        "inside of both"
     )
 
 

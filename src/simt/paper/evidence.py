@@ -21,7 +21,7 @@ from simt.scoring.confidence import SUMS_SCORES
 from simt.scoring.sentences import SentenceStatistics, read_sentences
 from simt.scoring.significance import Curve, KnobStatistics, System, curve_points
 from simt.settings import EvaluationSplit
-from simt.systems import label_of, system_key
+from simt.systems import label_of, system_key, training_label
 
 ScoreName = Literal[
     "bleu", "al", "comet", "sa", "confidence_pearson", "confidence_spearman", "confidence_kendall"
@@ -70,7 +70,8 @@ class SystemName(NamedTuple):
         return cls(key, "full" if knob == "full" else float(knob))
 
     def __str__(self) -> str:
-        return label_of(self.key) + self.where
+        method, _, variant = self.key.partition("/")
+        return (training_label(method, variant) if variant else label_of(method)) + self.where
 
     @property
     def where(self) -> str:

@@ -141,6 +141,9 @@ def _also(panel: Panel, curves: Sequence[Curve], reached: Sequence[Reached]) -> 
     absent = [curve.name for curve in curves if curve.name not in {one.name for one in reached}]
     if absent:
         said += f" {_listed(absent)} {'does' if len(absent) == 1 else 'do'} not reach this latency."
+    partial = dict.fromkeys(one.system for one in panel.missing)
+    if gaps := [curve.name for curve in curves if curve.name in partial]:
+        said += f" Points of {_listed(gaps)} are missing; between the others, lines are straight."
     unscored = [curve.name for curve in panel.curves if not curve.marks]
     if unscored:
         said += f" Not scored yet: {_listed(unscored)}."

@@ -218,19 +218,19 @@ def _check_quality(
         return
     if best < _LEAST_BLEU:
         both = " and ".join(map(str, names))
-        raise NotMeasuredError(f"{both} have less than {_LEAST_BLEU:g} BLEU on {comparison.pair}")
+        raise NotMeasuredError(
+            f"{both} have less than {_LEAST_BLEU:g} BLEU on {comparison.pair}, too little to "
+            "compare: train longer"
+        )
 
 
 def _latencies(systems: Sequence[System], names: Sequence[SystemName], test: ClaimTest) -> Floats:
-    """The whole numbers that the first curve shares with another; any one if all are levels."""
+    """The whole numbers that the curves share; any one if all are levels."""
     is_level = [name.knob is not None or test.score.startswith("confidence") for name in names]
     if all(is_level):
         return np.zeros(1)
     curves = [one for one, level in zip(systems, is_level, strict=True) if not level]
-    first, others = curves[0], curves[1:] or [curves[0]]
-    shared: Floats = np.unique(
-        np.concatenate([shared_latencies([first, other]) for other in others])
-    )
+    shared = shared_latencies(curves)
     low, high = test.between or (-np.inf, np.inf)
     within: Floats = shared[(shared >= low) & (shared <= high)]
     return within

@@ -82,6 +82,7 @@ _VALUES = {
     "full": "whole source",
     "inverse_sqrt": "with the inverse square root",
     "linear": "linearly to 0",
+    "bf16": "bf16 (on a CPU fp32)",  # run.json says what a training had
 }
 _METHODS = {"offline": "OMT", "sm2": "SM²", "waitk": "wait-k", "multipath": "m-wait-k"}
 _OFF_AT_ZERO = ("clip_norm", "early_stop_validations", "adapter_fraction", "weight_decay")

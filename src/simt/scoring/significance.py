@@ -88,7 +88,8 @@ def interpolate(latencies_RK: Floats, quality_RK: Floats, at_A: Floats) -> Float
     """Quality at each latency ``at``, for every row: RA; not a number outside of a row's range.
 
     Straight lines between neighbours in latency. Of several knob values with the very same
-    latency, the last one in the order given ends the line from below and begins the one above.
+    latency, the first in the order given ends the line from below; the last counts at that latency
+    and begins the line above.
     """
     order = np.argsort(latencies_RK, axis=1, kind="stable")
     x_RK = np.take_along_axis(latencies_RK, order, axis=1)

@@ -1,7 +1,9 @@
 """The sentence above the main figure, for every case that a study can be in."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from simt.paper.figure_data import KnobName, Missing
 from simt.paper.main_result import main_result
 from simt.paper.panels import Axis, Curve, Mark, Panel
 from simt.paper.rows import Number, Place
@@ -52,6 +54,19 @@ def test_fixed_policy_may_be_the_best_one() -> None:
     assert text == (
         "At an AL of 1 token on toy-deen (de→en), wait-k has 30.0 BLEU and SM²-Bi 30.0 (±0.0); "
         "one seed."
+    )
+
+
+def test_missing_points_are_told() -> None:
+    knob = KnobName("k", "3")
+    found = replace(
+        panel(
+            [curve("waitk", [(1.0, 20.0), (9.0, 30.0)]), curve("hmt", [(1.0, 20.0), (9.0, 20.0)])]
+        ),
+        missing=(Missing("toy-deen", "wait-k", knob, None, "not decoded"),),
+    )
+    assert main_result(found).endswith(
+        " Points of wait-k are missing; between the others, lines are straight."
     )
 
 

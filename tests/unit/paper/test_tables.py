@@ -209,7 +209,7 @@ def test_settings_without_effect_are_left_out(data: Make, params: Params) -> Non
         ("bi-p", "official", "prohibition_upper", "prohibition_lower"),
         ("bi-adapter", "default", "prohibition_lower", "adapter_place"),
         ("bi-no-pi", "default", "detach_full_source", "confidence_weight"),
-        ("bi-no-pi", "official", "confidence_weight", "annealed_start"),
+        ("bi-no-pi", "official", "prohibition_lower", "annealed_start"),
     ],
 )
 def test_a_setting_has_an_effect_where_its_switch_is_on(

@@ -54,9 +54,7 @@ class Sm2Settings(MethodSettings, method="sm2"):
     def without_effect(self) -> set[str]:
         idle = set[str]()
         if self.confidence_schedule == "constant":
-            idle |= {"annealed_start", "annealed_decay_updates"}
-        else:
-            idle |= {"confidence_weight"}
+            idle |= {"annealed_start", "annealed_decay_updates"}  # the constant λ always validates
         if self.prohibition == "none":
             idle |= {name for name in type(self).model_fields if name.startswith("prohibition_")}
         elif self.prohibition == "one_sided":
