@@ -1,7 +1,7 @@
 """A trained system as a folder of its own: all that translating needs, and nothing that can run."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from safetensors.torch import save
@@ -39,7 +39,7 @@ _EMBEDDING = "target_embedding_VD"
 
 def export_named(params: Params, name: str, to: Path) -> Run:
     """Write the finished run that a person names as a folder; ``name@0.5`` gives it a knob."""
-    chosen = choose(name, None, study_systems(params))
+    chosen = choose(name, None, study_systems(params), params)
     run = Run.parse(chosen.system.name)
     settings = _system_settings(params, run, chosen.knob if "@" in name else None)
     _export_run(params, run, settings, chosen.knob, to)
@@ -87,20 +87,19 @@ def _system_settings(params: Params, run: Run, knob: Knob | None) -> SystemSetti
 # --- reading --------------------------------------------------------------------------------------
 
 
-def choose_system(
-    text: str, knob: str | None, systems_of_study: Callable[[], Sequence[System]]
-) -> Chosen:
+def choose_system(text: str, knob: str | None, read_params: Callable[[], Params]) -> Chosen:
     """The system of an exported folder or of a run; without a study, folders can be chosen."""
     if chosen := choose_folder(text, knob):
         return chosen
     try:
-        systems = systems_of_study()
+        params = read_params()
+        systems = study_systems(params)
     except SimtError as error:
         name = text.partition("@")[0]
         raise SimtError(
             f"no exported folder {name!r}, and no study with a run of that name: {error}"
         ) from None
-    return choose(text, knob, systems)
+    return choose(text, knob, systems, params)
 
 
 def choose_folder(text: str, knob: str | None) -> Chosen | None:

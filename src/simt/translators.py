@@ -13,7 +13,7 @@ from simt.errors import SimtError
 from simt.knobs import knob_text
 from simt.methods import Knob, Method, Model
 from simt.pairs import TextSettings
-from simt.params import Params
+from simt.params import Params, Study
 from simt.problems import did_you_mean
 from simt.products import SETTINGS_FILE
 from simt.runs import Run, corpus_folder, study_runs
@@ -97,7 +97,11 @@ def make_translator(
 
 def study_systems(params: Params) -> list[System]:
     """The finished runs of the study, in its order."""
-    runs = study_runs(params.chosen_study)
+    return _finished(params, params.chosen_study)
+
+
+def _finished(params: Params, study: Study) -> list[System]:
+    runs = study_runs(study)
     return [_of_run(params, run) for run in runs if (run.folder / SETTINGS_FILE).exists()]
 
 
@@ -127,21 +131,43 @@ class Chosen(NamedTuple):
     knob: Knob
 
 
-def choose(text: str, knob: str | None, systems: Sequence[System]) -> Chosen:
-    """What ``sm2/bi``, ``toy-deen/sm2/bi``, or ``sm2/bi/seed2@0.5`` stands for; @ is a knob."""
+def choose(
+    text: str, knob: str | None, systems: Sequence[System], params: Params | None = None
+) -> Chosen:
+    """What ``sm2/bi``, ``toy-deen/sm2/bi``, or ``sm2/bi/seed2@0.5`` stands for; @ is a knob.
+
+    ``params`` has the study that the systems are of; a name that only others have is told then.
+    """
     name, _, own_knob = text.partition("@")
     found = _named(name, systems)
     if not found:
-        known = [_shortest_name(system, systems) for system in systems]
-        there_are = ", ".join(dict.fromkeys(known)) or "none yet: `simt plan` says how to train one"
-        raise SimtError(
-            f"no finished run or exported folder {name!r}{did_you_mean(name, known)}; "
-            f"there are {there_are}"
-        )
+        raise SimtError(_no_such(name, systems, params))
     if _is_of_several_pairs(found):
         each = ", ".join(dict.fromkeys(f"{system.pair}/{name}" for system in found))
         raise SimtError(f"there is {name!r} of several pairs: name the pair, too, as in {each}")
     return chosen_at(name, found[0], own_knob or knob)  # the first seed
+
+
+def _no_such(name: str, systems: Sequence[System], params: Params | None) -> str:
+    """That a name stands for nothing, where it was looked for, and what there is."""
+    of_study = f" of study {params.study}" if params else ""
+    nothing = f"no finished run{of_study} or exported folder {name!r}"
+    if params and (others := _other_studies(name, params)):
+        have_it = f"study {others[0]} has" if len(others) == 1 else f"studies {_and(others)} have"
+        return f"{nothing}; {have_it} it: --study {others[0]}"
+    known = [_shortest_name(system, systems) for system in systems]
+    there_are = ", ".join(dict.fromkeys(known)) or "none yet: `simt plan` says how to train one"
+    elsewhere = "; --study NAME looks in another study" if params else ""
+    return f"{nothing}{did_you_mean(name, known)}; there are {there_are}{elsewhere}"
+
+
+def _other_studies(name: str, params: Params) -> list[str]:
+    """The studies that have a finished run of that name, whichever is chosen."""
+    return [one for one, study in params.studies.items() if _named(name, _finished(params, study))]
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]])
 
 
 def _named(name: str, systems: Sequence[System]) -> list[System]:
@@ -184,8 +210,8 @@ def describe_systems(systems: Sequence[System], study_name: str) -> str:
     """A line for each system: its name, its languages and the knob values it was decoded at."""
     if not systems:
         return (
-            f"Study {study_name} has no finished run. `simt plan` says what is to do; a folder "
-            "that simt export wrote can be given, too."
+            f"Study {study_name} has no finished run. `simt plan` says what is to do; --study NAME "
+            "takes another study, and a folder that simt export wrote can be given, too."
         )
     rows = [
         (system.name, " to ".join(system.languages), _symbol(system), _listed(system.knobs))

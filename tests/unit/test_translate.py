@@ -239,7 +239,7 @@ def test_blanks_stand_where_words_say() -> None:
     ("name", "message"),
     [
         ("sm2/bo", "did you mean sm2/bi?"),
-        ("enfr/sm2/bi", "no finished run or exported folder 'enfr/sm2/bi'"),
+        ("enfr/sm2/bi", "no finished run of study tiny or exported folder 'enfr/sm2/bi'"),
         ("sm2/bi@1.5", "γ = 1.5 must be above 0 and at most 1"),
         ("sm2/bi@much", "'much' is not a knob value"),
         ("waitk/k3@2.5", "k = 2.5 is not a whole number"),

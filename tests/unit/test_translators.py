@@ -1,11 +1,17 @@
 """Names and knob values by which a person asks for a system."""
 
+from pathlib import Path
+
 import pytest
 
 from simt.errors import SimtError
 from simt.live.systems import main_systems
 from simt.methods import Knob
-from simt.translators import System, choose, describe_systems
+from simt.params import load_params
+from simt.runs import Run
+from simt.translators import System, choose, describe_systems, study_systems
+
+FILE = Path(__file__).parents[2] / "params.yaml"
 
 
 def system(name: str, knobs: tuple[Knob, ...] = ("full",)) -> System:
@@ -47,6 +53,21 @@ def test_method_with_one_variant_can_be_named_alone() -> None:
         choose("offline", None, SEVERAL_PAIRS)
     with pytest.raises(SimtError, match="no finished run or exported folder 'waitk'"):
         choose("waitk", None, [*SEVERAL_PAIRS, system("all/waitk/k5/seed1")])
+
+
+def test_system_of_another_study_is_named_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    params = load_params(FILE, "toy")
+    message = r"of study toy or .* 'tiny-deen/sm2/bi'; there are none yet.* --study NAME looks"
+    with pytest.raises(SimtError, match=message):
+        choose("tiny-deen/sm2/bi", None, study_systems(params), params)
+    folder = Run("tiny-deen", "sm2", "bi", 1).folder
+    folder.mkdir(parents=True)
+    (folder / "settings.json").touch()
+    with pytest.raises(SimtError, match=r"'tiny-deen/sm2/bi'; study tiny has it: --study tiny$"):
+        choose("tiny-deen/sm2/bi@0.5", None, study_systems(params), params)
 
 
 def test_example_is_a_name_that_one_pair_has() -> None:

@@ -118,7 +118,7 @@ def _chosen(
     """The systems that a person names."""
     from simt.exported import choose_system
 
-    return [choose_system(name, knob, lambda: _study_systems(params())[0]) for name in names]
+    return [choose_system(name, knob, params) for name in names]
 
 
 def _warn_of_other_models(chosen: "Sequence[Chosen]", params: "Callable[[], Params]") -> None:

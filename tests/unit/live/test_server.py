@@ -425,7 +425,7 @@ def test_exported_folder_is_served_under_its_last_name(
 ) -> None:
     folder = tmp_path / "secret" / "mine"
     assert main(["export", "sm2/bi", "--to", str(folder), "--study", "tiny"]) == 0
-    chosen = choose_system(str(folder), None, list)
+    chosen = choose_system(str(folder), None, NotImplemented)
     with running(open_systems([chosen])) as live:
         page = requests.get(live.url, timeout=WAIT_S).text
         assert "<code>mine</code>" in page
