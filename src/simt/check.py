@@ -29,6 +29,8 @@ from simt.wording import count
 
 StepState = Literal["done", "to do", "stale", "damaged"]
 
+_SHOWN_LENGTH = 40  # of a setting
+
 
 @dataclass(frozen=True)
 class Status:
@@ -104,20 +106,28 @@ def _differences(found: Any, wanted: Any, path: str = "") -> Iterator[str]:
             place = f"{path}.{key}" if path else key
             yield from _differences(found.get(key), wanted.get(key), place)
     elif found != wanted:
-        yield f"{path} {_short(_only_in(found, wanted))} -> {_short(_only_in(wanted, found))}"
+        yield f"{path} {_change(found, wanted)}"
 
 
-def _only_in(one: Any, other: Any) -> Any:
-    """Of two long lists what the first has alone, so that one sees where they differ."""
-    if not isinstance(one, list) or not isinstance(other, list):
-        return one
-    alone = [value for value in one if value not in other]
-    return alone if alone or any(value not in one for value in other) else one
+def _change(found: Any, wanted: Any) -> str:
+    """From what to what; of lists too long for that, what is new and what is gone."""
+    both = (_as_text(found), _as_text(wanted))
+    are_lists = isinstance(found, list) and isinstance(wanted, list)
+    if not are_lists or max(map(len, both)) <= _SHOWN_LENGTH:
+        return " -> ".join(map(_short, both))
+    new = [_as_text(value) for value in wanted if value not in found]
+    gone = [_as_text(value) for value in found if value not in wanted]
+    sides = (("with", new), ("without", gone))
+    told = [f"{word} {_short(', '.join(values))}" for word, values in sides if values]
+    return f"now {' and '.join(told) or 'in another order'}"
 
 
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 40 else text[:37] + "..."
+def _as_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN_LENGTH else f"{text[: _SHOWN_LENGTH - 3]}..."
 
 
 # --- a stage of a study -------------------------------------------------------------------------

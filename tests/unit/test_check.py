@@ -138,10 +138,20 @@ def record(step: Step) -> None:
     note.touch()
 
 
-def test_of_a_changed_list_only_what_differs_is_told(finished: Params) -> None:
-    knobs = [*finished.knobs("tiny-deen", "sm2", "bi"), 0.123]
-    edit(finished, f"{RUN}/test", "knobs", knobs)
-    assert status(finished, f"{RUN}/test").why == "knobs [0.123] -> []"
+def test_of_a_long_list_what_is_new_and_what_is_gone_is_told(finished: Params) -> None:
+    now = list(finished.knobs("tiny-deen", "sm2", "bi"))
+    others = [0.111, 0.222, 0.333, 0.444]
+    edit(finished, f"{RUN}/test", "knobs", [*now, *others])
+    assert status(finished, f"{RUN}/test").why == "knobs now without 0.111, 0.222, 0.333, 0.444"
+    edit(finished, f"{RUN}/test", "knobs", [*others, *now[:-1]])
+    told = f"knobs now with {now[-1]} and without 0.111, 0.222, 0.333, 0.444"
+    assert status(finished, f"{RUN}/test").why == told
+
+
+def test_short_lists_are_told_in_full(finished: Params) -> None:
+    training = find(finished, RUN).settings.as_values()["training"]
+    edit(finished, RUN, "training", training | {"adam_betas": [0.9, 0.999]})
+    assert status(finished, RUN).why == "training.adam_betas [0.9, 0.999] -> [0.9, 0.98]"
 
 
 def test_who_reads_results_of_other_settings_is_told(finished: Params) -> None:
