@@ -46,6 +46,13 @@ def planned(
     return plan
 
 
+def test_plan_refuses_what_only_its_costs_would_heed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--gpus", "8", "--kind", "a100"]) == 1
+    assert capsys.readouterr().err == "simt: --gpus, --kind need --cost: add --cost\n"
+    assert main(["plan", "--cores", "2"]) == 1
+    assert capsys.readouterr().err == "simt: --cores needs --cost: add --cost\n"
+
+
 def test_plan_says_what_is_left_out_and_why(planned: Callable[[str], tuple[str, str]]) -> None:
     drawn, left_out = planned("multi30k")
     assert "fig05-alignments" not in drawn

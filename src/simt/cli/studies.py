@@ -55,11 +55,22 @@ def plan(options: argparse.Namespace) -> None:
     from simt.plan import describe_study
     from simt.user_files import corpora_folder
 
+    if not options.cost:
+        _refuse_options_of_cost(options)
     params = study_params(options)
     if options.cost:
         print(_cost(params, options))
     else:
         print(describe_study(params, corpora_folder()))
+
+
+def _refuse_options_of_cost(options: argparse.Namespace) -> None:
+    """A plan without costs would pass over them in silence."""
+    names = ("bench", "gpus", "kind", "cores")
+    given = [f"--{name}" for name in names if getattr(options, name) is not None]
+    if given:
+        needs = "needs" if len(given) == 1 else "need"
+        raise SimtError(f"{', '.join(given)} {needs} --cost: add --cost")
 
 
 def _cost(params: "Params", options: argparse.Namespace) -> str:
