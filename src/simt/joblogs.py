@@ -10,6 +10,7 @@ from pathlib import Path
 
 _BYTES = 64 * 1024
 _LONGEST = 500  # characters of a line
+_MESSAGE_LINES = 40  # that a message may have
 _UNSHOWABLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 # The JSON that a rule gives a command in quotes, up to the quote that ends the argument.
 _JSON = re.compile(r"'(\{[^\n]{40})[^\n]*?\}'(?=\s|$)")
@@ -35,6 +36,21 @@ def newest_line(path: Path) -> str:
     """The last line that says something; empty where there is none."""
     lines, _ = last_lines(path, 1)
     return lines[0] if lines else ""
+
+
+def last_message(path: Path) -> str:
+    """How the last message of a command of ours begins, else the last line that says something.
+
+    A message may have many lines, and its last one alone tells nothing; what comes before the
+    traceback of another program is no reason.
+    """
+    lines, _ = last_lines(path, _MESSAGE_LINES)
+    for line in reversed(lines):
+        if line.startswith("Traceback"):
+            break
+        if line.startswith("simt: "):
+            return line
+    return lines[-1] if lines else ""
 
 
 def result_in(path: Path) -> str | None:

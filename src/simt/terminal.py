@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from simt.eta import Eta, in_seconds
-from simt.joblogs import cut, last_lines, newest_line, result_in, shorten_settings
+from simt.joblogs import cut, last_lines, last_message, newest_line, result_in, shorten_settings
 
 _SHOWN_JOBS = 8  # that run, at a time
 _SHOWN_LINES = 40  # of the log of a job that failed
@@ -97,8 +97,8 @@ class Failure:
     why: str
 
     def in_short(self) -> str:
-        """One line: the job, and the last that it said."""
-        said = newest_line(self.job.log) if self.job.log else ""
+        """One line: the job, and what it said of its end."""
+        said = last_message(self.job.log) if self.job.log else ""
         return f"{self.job.name} ({self.why}){f': {said}' if said else ''}"
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from simt.joblogs import last_lines, newest_line, result_in, shorten_settings
+from simt.joblogs import last_lines, last_message, newest_line, result_in, shorten_settings
 
 
 def log_with(folder: Path, content: bytes) -> Path:
@@ -38,6 +38,21 @@ def test_bar_that_was_drawn_over_is_its_newest_state(tmp_path: Path) -> None:
 
 def test_long_line_is_cut(tmp_path: Path) -> None:
     assert len(newest_line(log_with(tmp_path, b"x" * 10_000))) < 600
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"simt: a hint\n10%\nsimt: not equally many:\n  train.de: 9\n", "simt: not equally many:"),
+        (b"10%\nKilled\n", "Killed"),
+        (b"simt: a hint\nTraceback (most recent call last):\nKeyError: 3\n", "KeyError: 3"),
+        (b"", ""),
+    ],
+)
+def test_message_of_many_lines_is_known_by_its_first(
+    content: bytes, said: str, tmp_path: Path
+) -> None:
+    assert last_message(log_with(tmp_path, content)) == said
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,18 @@ def test_of_a_failed_group_the_job_that_broke_off_is_named(
     assert "0 of 3 jobs are done in 0 s, 1 failed, 2 not started" in said
 
 
+def test_in_the_end_a_failed_job_is_told_with_the_head_of_its_message(
+    terminal: StudyTerminal, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "prepare.log"
+    log.write_text("simt: must have equally many sentences:\n  train.de: 975\n  train.en: 976\n")
+    terminal.fail(1, "prepare", [str(log)], "exit code 1", None)
+    capsys.readouterr()
+    terminal.close()
+    told = "FAILED prepare (exit code 1): simt: must have equally many sentences:\n"
+    assert told in capsys.readouterr().err
+
+
 def test_many_lines_of_a_log_are_cut_to_the_last(
     terminal: StudyTerminal, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
