@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simt.errors import SimtError
-from simt.paper.evidence import Evidence, NotMeasuredError, SystemName
+from simt.knobs import knob_text
+from simt.paper.evidence import Evidence, NotAtThisKnobError, NotMeasuredError, SystemName
 from simt.paper.measurements import (
     DRAWS,
     REACHED,
@@ -168,6 +169,9 @@ def _on_pair(evidence: Evidence, pair: str, one: Named, other: Named, at: tuple[
     """What there is to say of a pair."""
     try:
         both = (_placed(evidence, pair, one), _placed(evidence, pair, other))
+    except NotAtThisKnobError as error:
+        there_are = ", ".join(map(knob_text, error.knobs))
+        raise SimtError(f"{error}; after @ give one that it was decoded at: {there_are}") from None
     except NotMeasuredError as error:
         raise SimtError(f"{error}; `simt runs` lists what is there") from None
     where = "; ".join(map(str, both))

@@ -5,6 +5,7 @@ value behind it, ``sm2/bi@full``, it is a level: the same at every latency, as a
 always is. ``*`` stands for anything: ``sm2/bi-w*`` are those that the study runs.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
@@ -52,6 +53,14 @@ Knobs = dict[Knob | None, KnobStatistics]
 
 class NotMeasuredError(SimtError):
     """Something that a claim needs is not there; the message says what."""
+
+
+class NotAtThisKnobError(NotMeasuredError):
+    """A system was not decoded at the knob value of a level, but at others."""
+
+    def __init__(self, name: "SystemName", pair: str, knobs: Iterable[Knob]) -> None:
+        super().__init__(f"{name} was not decoded on {pair}")
+        self.knobs = tuple(dict.fromkeys(knobs))
 
 
 class SystemName(NamedTuple):
@@ -150,7 +159,8 @@ class Evidence:
             return [statistics for _, knob, statistics in knobs if knob != "full"]
         chosen = {run: one for run, knob, one in knobs if split == "valid" or knob == name.knob}
         if not chosen:
-            raise NotMeasuredError(f"{name} was not decoded on {runs[0].pair}")
+            others = (knob for _, knob, _ in knobs if knob is not None)
+            raise NotAtThisKnobError(name, runs[0].pair, others)
         if len(chosen) > 1:
             models = ", ".join(f"{run.method}/{run.variant}" for run in chosen)
             raise NotMeasuredError(f"{name} is one of several models, {models}: name one")

@@ -72,6 +72,12 @@ def test_latencies_can_be_chosen_and_those_out_of_reach_are_told(compare: Compar
     assert lines[5].endswith("Not compared at AL 7, which not both reach.")
 
 
+def test_knob_value_that_was_not_decoded_is_answered_with_those_that_were(compare: Compare) -> None:
+    told = r"SM²-Bi at 0.55 was not decoded on tiny-deen; .* decoded at: 0.1, 0.2, 0.3, 0.4, 0.5$"
+    with pytest.raises(SimtError, match=told):
+        compare("sm2/bi@0.55", "offline/bi")
+
+
 def test_a_latency_that_is_asked_for_twice_is_one_line(compare: Compare) -> None:
     assert compare("sm2/bi", "itst/uni", 3, 3.0) == compare("sm2/bi", "itst/uni", 3)
 
