@@ -71,19 +71,20 @@ class Inspection:
         for read in step.reads:
             if self.status(read.step).state != "done":
                 return Status("stale", f"{read.step.name} is {self.status(read.step).state}")
-        changed = self._changed_since(step, marker)
-        return Status("stale", changed, False) if changed else Status("done")
+        if changed := list(self._changed_since(step, marker)):
+            source, name = changed[0]
+            why = f"was made from an earlier {name}: {source.name} was redone since"
+            return Status("stale", why, any(_is_later(one, step) for one, _ in changed))
+        return Status("done")
 
-    def _changed_since(self, step: Step, marker: Marker) -> str:
-        """Which of the files that a step was made from are others now; all of them are done."""
+    def _changed_since(self, step: Step, marker: Marker) -> Iterator[tuple[Step, str]]:
+        """The steps whose files a step was made from and are others now, each with one of them."""
         for read in step.reads:
             source = self._markers[read.step.name]
             assert source is not None, read.step.name
             now = source.digests(read.part, read.patterns)
-            others = [name for name in now if marker.made_from.get(name) != now[name]]
-            if others:
-                return f"was made from an earlier {others[0]}: {read.step.name} was redone since"
-        return ""
+            if others := [name for name in now if marker.made_from.get(name) != now[name]]:
+                yield read.step, others[0]
 
     def content_damage(self, step: Step) -> Status:
         """The same for a step that is done, by the content of its files."""
@@ -97,6 +98,17 @@ def is_recorded(step: Step) -> bool:
     """Whether Snakemake has noted how it made a step: without that it sees no other setting."""
     name = urlsafe_b64encode(str(step.marker).encode()).decode()
     return Path(".snakemake", "metadata", name).exists()
+
+
+def _is_later(source: Step, step: Step) -> bool:
+    """Whether Snakemake sees by the times of markers that a step was made from an earlier source.
+
+    They say nothing after files have been copied or pulled from a store.
+    """
+    try:
+        return source.marker.stat().st_mtime_ns > step.marker.stat().st_mtime_ns
+    except OSError:  # one of them is being made again
+        return False
 
 
 def _differences(found: Any, wanted: Any, path: str = "") -> Iterator[str]:

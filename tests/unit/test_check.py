@@ -336,8 +336,25 @@ def test_swapped_models_of_one_size_are_seen_by_their_content(finished: Params) 
     assert f"{other.parent}: damaged model.pt no longer has the content that was written\n" in said
 
 
+def times_say_nothing(params: Params) -> None:
+    """Give all markers one time, as after a pull from a store."""
+    for step in Steps(params).all():
+        os.utime(step.marker, (1e9, 1e9))
+
+
+def test_report_whose_figure_was_made_again_later_is_left_to_snakemake(finished: Params) -> None:
+    make([find(finished, "fig03-bleu-al")], says="drawn again")
+    told = status(finished, "report")
+    assert (told.state, told.is_seen) == ("stale", True)
+    assert told.why.startswith("was made from an earlier paper/tiny/figures/fig03-bleu-al.")
+    said = complaint(finished)
+    assert "Bring them up to date with" in said
+    assert "--redo" not in said
+
+
 def test_points_know_the_model_that_they_came_from(finished: Params) -> None:
     make([find(finished, RUN)], says="trained again")
+    times_say_nothing(finished)
     again = Status(
         "stale", f"was made from an earlier run/model.pt: {RUN} was redone since", is_seen=False
     )
@@ -349,6 +366,7 @@ def test_points_know_the_model_that_they_came_from(finished: Params) -> None:
 
 def test_fine_tuned_run_knows_the_model_that_it_started_from(finished: Params) -> None:
     make([find(finished, "tiny-deen/offline/bi/seed1")], says="trained again")
+    times_say_nothing(finished)
     told = status(finished, "tiny-deen/sm2/bi-ft/seed1")
     assert (told.state, told.is_seen) == ("stale", False)
     assert "earlier start/model.pt" in told.why
