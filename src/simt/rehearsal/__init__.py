@@ -24,7 +24,7 @@ from simt.errors import SimtError
 from simt.gpus import gpus_here
 from simt.likeness import OF_MODELS
 from simt.params import Params, load_params
-from simt.problems import Problems
+from simt.problems import Problems, did_you_mean
 from simt.rehearsal.disk import DiskNeed, disk_need, folder_bytes, unknown_sizes
 from simt.rehearsal.missing import Missing, missing_items, to_stand_in
 from simt.rehearsal.outcome import Failure, failures, gather, measurements
@@ -64,6 +64,7 @@ class Choices:
 def rehearse(choices: Choices, say: Say) -> str:
     """What came of it, if every job has succeeded; otherwise an error that says what did not."""
     params = load_params(choices.params, choices.study, choices.fidelity)
+    _find_profile(choices.profile)
     missing = missing_items(params, choices.corpora, choices.models)
     need = disk_need(params)
     for line in [*_disk_lines(need), *_missing_lines(missing)]:
@@ -95,6 +96,22 @@ def rehearse(choices: Choices, say: Say) -> str:
 
 
 # --- before it starts -------------------------------------------------------------------------
+
+
+def _find_profile(profile: str) -> Path:
+    """The file of a profile where Snakemake finds it; an error if it is nowhere."""
+    from snakemake.cli import get_profile_dir  # type: ignore[import-untyped] # takes a second
+    from snakemake.common import get_appdirs  # type: ignore[import-untyped]
+
+    if found := get_profile_dir(profile) if profile else None:
+        return Path(found[1])
+    own = [str(path.parent) for path in sorted(Path("workflow/profiles").glob("*/config.yaml"))]
+    there_are = f"; there are {', '.join(own)}" if own else ""
+    raise SimtError(
+        f"--profile {profile!r}: no folder with a config.yaml of that name, neither here nor in "
+        f"{get_appdirs().user_config_dir} or {get_appdirs().site_config_dir}"
+        f"{did_you_mean(profile, own)}{there_are}"
+    )
 
 
 def _disk_lines(need: DiskNeed) -> Iterator[str]:
@@ -159,13 +176,11 @@ def _is_on_cpu(profile: str) -> bool:
 
 def executor_of(profile: str) -> str:
     """Who runs the jobs elsewhere, by the profile where Snakemake finds it; "" for nobody."""
-    from snakemake.cli import get_profile_dir  # type: ignore[import-untyped] # takes a second
-
-    found = get_profile_dir(profile)
+    path = _find_profile(profile)
     try:
-        settings = yaml.safe_load(found[1].read_text(encoding="utf-8")) if found else None
+        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError):
-        raise SimtError(f"the profile {profile} is not YAML: correct {found[1].name}") from None
+        raise SimtError(f"the profile {profile} is not YAML: correct {path.name}") from None
     executor = settings.get("executor", "") if isinstance(settings, dict) else ""
     return "" if executor == "local" else str(executor)
 
@@ -210,7 +225,7 @@ def _run(folder: Path, choices: Choices, lock: int) -> tuple[bool, int]:
     program = [str(Path(sys.executable).with_name("snakemake")),
                "--snakefile", str(project / "Snakefile")]  # fmt: skip
     profile = project / choices.profile
-    program += ["--profile", str(profile if profile.is_dir() else choices.profile)]
+    program += ["--profile", str(profile if profile.exists() else choices.profile)]
     choice = [f"study={choices.study}", f"fidelity={choices.fidelity}"]
     options = ["--config", *choice, *ONCE, "--keep-going"]
     if _is_on_cpu(choices.profile):

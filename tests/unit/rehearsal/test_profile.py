@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from simt.cli import main
 from simt.errors import SimtError
 from simt.rehearsal import executor_of
 
@@ -28,9 +29,19 @@ def test_profile_of_ones_own_is_found_by_its_name(
     assert executor_of("ours") == "slurm"
 
 
-def test_jobs_of_no_profile_run_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_profile_that_is_nowhere_is_refused_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
-    assert not executor_of("nowhere")
+    (tmp_path / "workflow").symlink_to(PROFILES.parent)
+    params = str(PROFILES.parents[1] / "params.yaml")
+    asked = ["rehearse", "--study", "tiny", "--profile", "slurn", "--params", params]
+    assert main(asked) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("simt: --profile 'slurn': no folder with a config.yaml of that name")
+    assert "there are workflow/profiles/local, workflow/profiles/slurm" in said.err
+    assert not said.out
+    assert [path.name for path in tmp_path.iterdir()] == ["workflow"]
 
 
 def test_profile_that_is_not_yaml_is_told(tmp_path: Path) -> None:
