@@ -136,9 +136,10 @@ def test_latency_says_how_many_sentences_have_none(
 ) -> None:
     silent = SENTENCE | {"index": 1, "prediction": "", "delays": [], "elapsed": []}
     silent["prediction_length"] = 0
-    assert main(["latency", write(tmp_path / "log", SENTENCE, silent)]) == 0
+    deaf = SENTENCE | {"index": 2, "source": "", "source_length": 0, "delays": [0, 0, 0, 0]}
+    assert main(["latency", write(tmp_path / "log", SENTENCE, silent, deaf)]) == 0
     found = row(capsys.readouterr().out, "AL|unit:word|eos:no|length:ref")
-    assert found == ["1.000", "(1", "left", "out:", "nothing", "written)"]
+    assert " ".join(found) == "1.000 (2 left out: nothing written or read)"
 
 
 @pytest.mark.parametrize("command", ["score", "latency"])

@@ -12,8 +12,8 @@ from simt.wording import count
 def score_table(columns: Mapping[Knob | None, Sequence[Score]]) -> str:
     """Scores side by side, each under the signature that says how it was computed.
 
-    Where sentences are left out of a mean, because nothing was written, the row says how many;
-    YAAL always says how many it counts, and where its policy looks degenerate.
+    Where sentences are left out of a mean, because nothing was written or read, the row says how
+    many; YAAL always says how many it counts, and where its policy looks degenerate.
     """
     by_signature = [{score.signature: score for score in scores} for scores in columns.values()]
     signatures = list(dict.fromkeys(one for scores in by_signature for one in scores))
@@ -60,4 +60,4 @@ def _left_out(row: Sequence[Score | None]) -> str:
     left_out = [0 if score is None else score.left_out for score in row]
     if not any(left_out):
         return ""
-    return f"  ({', '.join(map(str, left_out))} left out: nothing written)"
+    return f"  ({', '.join(map(str, left_out))} left out: nothing written or read)"
