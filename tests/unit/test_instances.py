@@ -332,7 +332,7 @@ def test_what_follows_from_others_may_be_missing(tmp_path: Path, field: str) -> 
         ({"source_length": "4"}, "source_length"),
         ({"source_length": -4}, "source_length: -4 is negative"),
         ({"source_length": 10**400}, "source_length"),
-        ({"reference": ["a"]}, "reference"),
+        ({"reference": ["a"]}, "reference: a list; several go into references, and the first into"),
         ({"knob": "fast"}, "knob"),
         ({"references": []}, "references"),
         ({"references": ["y", "z"]}, "reference is not the first of references"),

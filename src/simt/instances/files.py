@@ -105,6 +105,8 @@ def _problem(detail: dict[str, Any]) -> str:
         return f"not JSON: {message.removeprefix('Invalid JSON: ')}"
     if kind == "model_type" and not field:
         return "not a JSON object: each line is {...} with the fields of one sentence"
+    if kind == "string_type" and field == "reference" and isinstance(detail["input"], list):
+        return "reference: a list; several go into references, and the first into reference, too"
     return f"{field}: {message}" if field else message
 
 
