@@ -119,6 +119,8 @@ class Problems:
         elif kind == "too_short":
             if not value:  # otherwise it has items, and what is wrong with those is told
                 self.add(place, "is empty; give at least one")
+        elif kind == "model_type" and (entry := _entry_of(_schema_at(schema, location), value)):
+            self.add(place, f"{_quoted(value)} is not an entry; write {entry}")
         elif kind in ("float_type", "int_type") and (number := _number_in(value, kind)):
             self.add(place, f"{_quoted(value)} is text to YAML, not a number; write {number}")
         elif kind in _REMEDIES:
@@ -248,6 +250,13 @@ def _number_in(value: Any, kind: str) -> str | None:
     if exponent is None:
         return f"{value} without quotes"
     return f"{whole}{fraction or '.0'}e{sign or '+'}{exponent}"
+
+
+def _entry_of(schema: type[BaseModel], value: Any) -> str | None:
+    """A text as the entry that was meant, where an entry has one key only."""
+    if not isinstance(value, str) or len(schema.model_fields) != 1:
+        return None
+    return f"{{{next(iter(schema.model_fields))}: {_plain(value)}}}"
 
 
 def _schema_at(schema: type[BaseModel], location: Iterable[int | str]) -> type[BaseModel]:

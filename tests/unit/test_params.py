@@ -188,6 +188,11 @@ MISTAKES = {
         "yes",
         'training.compile: "yes" is not true or false; write one of these, without quotes',
     ),
+    "folder without its key": (
+        "pairs/tiny-deen/local",
+        {"clock": "clock"},
+        'pairs.tiny-deen.local.clock: "clock" is not an entry; write {folder: clock}',
+    ),
     "β of 1": ("training/adam_betas", [0.9, 1.0], "training.adam_betas.1: 1.0: input should be"),
     "endless learning rate": (
         "training/peak_lr",
