@@ -56,6 +56,16 @@ def test_score_says_what_a_missing_comet_model_needs(
     assert f"left out: COMET model {model} is not on this machine" in capsys.readouterr().out
 
 
+def test_score_takes_several_comet_models_and_the_file_after_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = write(tmp_path / "log", SENTENCE)
+    assert main(["score", "--comet", "nobody/one", "--comet", "nobody/two", log]) == 0
+    said = capsys.readouterr().out
+    for model in ("nobody/one", "nobody/two"):
+        assert f"left out: COMET model {model} is not on this machine" in said
+
+
 CHINESE = SENTENCE | {"prediction": "一二三四", "reference": "一二三四"}
 
 

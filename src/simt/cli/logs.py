@@ -51,10 +51,11 @@ LOG = several(
     ),
     option(
         "--comet",
-        nargs="+",
-        default=(),
+        action="append",  # several after one --comet would take the file for a model
+        default=[],
         metavar="MODEL",
-        help="names or folders of COMET models, e.g. Unbabel/wmt22-cometkiwi-da; default: none",
+        help="name or folder of a COMET model, e.g. Unbabel/wmt22-cometkiwi-da; may be repeated; "
+        "default: none",
     ),
     MODELS,
     threads(),
