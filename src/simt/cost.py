@@ -203,7 +203,8 @@ class Measurement:
     """How fast something like a run was trained on one device."""
 
     name: str
-    device: str
+    device: str  # as a person is told
+    has_gpu: bool
     settings: RunSettings
     flops_per_token: float
     tokens_per_s: float
@@ -243,6 +244,7 @@ def earlier_runs(params: Params) -> list[Measurement]:
             Measurement(
                 name=folder.relative_to(RESULTS / "runs").as_posix(),
                 device=outcome.device,
+                has_gpu=outcome.device != "cpu",
                 settings=settings,
                 flops_per_token=flops_per_token(settings, pair_text(params, settings.pair)),
                 tokens_per_s=outcome.target_tokens / outcome.device_seconds,
@@ -329,6 +331,7 @@ def _rehearsed(params: Params, row: dict[str, Any]) -> Measurement:
     return Measurement(
         name=f"{row['name']} of the rehearsal",
         device=row["device"],
+        has_gpu=row["device"] != "cpu",
         settings=settings,
         flops_per_token=flops_per_token(settings, pair_text(params, settings.pair)),
         tokens_per_s=row["tokens_per_s"],
@@ -340,9 +343,11 @@ def _bench_row(params: Params, report: dict[str, Any], row: dict[str, Any]) -> M
     settings = run_settings(params, Run(report["pair"], method, variant, seed=1))
     settings = settings.model_copy(update={"model": ModelSettings.of(report["model"])})
     text = Text(report["words"], report["words"], is_joint=True)
+    device = report["device"]
     return Measurement(
         name=f"{row['name']} of the bench",
-        device=report["processor"],
+        device=report["processor"] if device == "cpu" else device,
+        has_gpu=device != "cpu",
         settings=settings,
         flops_per_token=flops_per_token(settings, text),
         tokens_per_s=row["tokens_per_s"]["median"],

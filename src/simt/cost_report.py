@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from simt.cost import Cost, Measurement, StudyCost, pair_text
+from simt.cost import Cost, Measurement, RunCost, StudyCost, pair_text
 from simt.datasheets import ASSUMED_FRACTION, GPUS, REFERENCE, Gpu
 from simt.disk import disk_by_stage
 from simt.memory import GPU_OVERHEAD, Memory, gpu_memory
@@ -64,11 +64,18 @@ def _workload(
     on_record = {job.name: job.seconds for job in workload.jobs}
     times: dict[str, float | None] = {}
     for run in cost.runs:
-        name, hours = f"train/{run.run}", run.planned.device_hours
-        by_flops = None if hours is None else hours * 3600
+        name = f"train/{run.run}"
         known = None if hardware.has_bench else on_record[name]
-        times[name] = by_flops if known is None else known
+        times[name] = _seconds_by_flops(run, hardware.machine) if known is None else known
     return workload.on(hardware.machine, times)
+
+
+def _seconds_by_flops(run: RunCost, machine: Machine) -> float | None:
+    """Of a training on one device, if its speed was measured on such: a CPU tells of no GPU."""
+    hours, speed = run.planned.device_hours, run.speed
+    if hours is None or speed is None or speed.has_gpu != (machine.gpus > 0):
+        return None
+    return hours * 3600
 
 
 def _on_gpus(cost: StudyCost, workload: Workload, gpu: Gpu, machine: Machine) -> Workload:
@@ -87,12 +94,18 @@ def _headline(cost: StudyCost) -> Iterator[str]:
         f"{short(cost.planned.target_tokens)} target tokens, {short(cost.planned.flops)}FLOP"
     )
     if cost.planned.device_hours is not None:
-        yield f"{duration(cost.planned.device_hours)} of one device, by speeds measured here"
+        hours, kinds = duration(cost.planned.device_hours), " or ".join(_measured_kinds(cost))
+        yield f"{hours} of one {kinds}, by speeds measured here"
     elif cost.is_gpu_sized:
         hours = duration(cost.hours_on(REFERENCE))
         yield f"About {hours} of one {REFERENCE.name}*. {_NOT_MEASURED}"
     else:
         yield _NOT_MEASURED
+
+
+def _measured_kinds(cost: StudyCost) -> list[str]:
+    """The kinds of device behind the planned hours."""
+    return sorted({"GPU" if run.speed.has_gpu else "CPU" for run in cost.runs if run.speed})
 
 
 _NOT_MEASURED = (
@@ -160,10 +173,7 @@ def _measured_lines(cost: StudyCost) -> Iterator[str]:
 def _schedule_lines(cost: StudyCost, workload: Workload, hardware: Hardware) -> Iterator[str]:
     """How long it all takes on a machine, and why not less."""
     if any(job.rule == "train" for job in workload.unknown):
-        yield f"No schedule on {_machine_words(hardware)}: the speed of these models is not known."
-        if cost.is_gpu_sized:
-            study = f"--study {cost.study}"
-            yield f"  By the data sheet of a GPU: simt plan {study} --cost --gpus 8 --kind a100"
+        yield from _no_schedule_lines(cost, hardware)
         return
     schedule, path = workload.schedule, workload.critical_path
     jobs = count(len(workload.jobs), "job")
@@ -191,6 +201,19 @@ def _schedule_lines(cost: StudyCost, workload: Workload, hardware: Hardware) -> 
     left = workload.left
     if 0 < len(left.jobs) < len(workload.jobs):
         yield f"  left to do     {count(len(left.jobs), 'job')}, {wall_time(left.schedule.seconds)}"
+
+
+def _no_schedule_lines(cost: StudyCost, hardware: Hardware) -> Iterator[str]:
+    """That speeds are not known on this machine, and on which machines they are."""
+    yield f"No schedule on {_machine_words(hardware)}: the speed of these models is not known."
+    plan, measured = f"simt plan --study {cost.study} --cost", _measured_kinds(cost)
+    if hardware.machine.gpus and "CPU" in measured:
+        bench = "simt bench train --size MODEL --json bench.json"
+        yield f"  What a CPU took says nothing of a GPU. To measure one, run there: {bench}"
+    if not hardware.machine.gpus and "GPU" in measured:
+        yield f"  By speeds measured on GPUs: {plan} --gpus 8"
+    if cost.is_gpu_sized:
+        yield f"  By the data sheet of a GPU: {plan} --gpus 8 --kind a100"
 
 
 def _machine_words(hardware: Hardware) -> str:

@@ -216,16 +216,19 @@ def test_statistics_that_are_none_are_named_with_the_remedy(params: Params) -> N
         study_cost(params)
 
 
-def test_bench_gives_speeds(params: Params) -> None:
+@pytest.mark.parametrize(("device", "told"), [("cpu", "a CPU"), ("cuda", "cuda")])
+def test_bench_gives_speeds_of_its_device(params: Params, device: str, told: str) -> None:
     model = run_settings(params, RUN).model.model_dump()
     row = {"name": "sm2/bi", "tokens_per_s": {"median": 100.0}}
     rival = {"name": "JoeyNMT, our batches", "tokens_per_s": {"median": 1.0}}
     report = {"pair": "tiny-deen", "model": model, "words": 800, "processor": "a CPU",
-              "rows": [row, rival]}  # fmt: skip
+              "device": device, "rows": [row, rival]}  # fmt: skip
     write_json(Path("bench.json"), [report])
     cost = study_cost(params, bench_measurements(params, Path("bench.json")))
     run = next(run for run in cost.runs if run.run == RUN)
     assert run.planned.device_hours == pytest.approx(8 * 512 / 100 / 3600)
+    assert run.speed is not None
+    assert (run.speed.device, run.speed.has_gpu) == (told, device == "cuda")
 
 
 @pytest.mark.parametrize("text", ["", "{}", '[{"rows": [{"name": "sm2/nope"}]}]'])

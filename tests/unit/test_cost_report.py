@@ -140,14 +140,32 @@ def test_what_is_done_is_compared_with_what_was_planned_from_others() -> None:
     assert lines[3].split() == ["runs", "1.0", "min", "1.0", "min", "2", "jobs"]
 
 
-def test_speeds_of_a_bench_come_before_the_record(params: Params) -> None:
-    for variant in ("bi", "bi-p"):  # each tells of the other, and both of all others
+def finish_two(params: Params, device: str) -> None:
+    """Trainings of six minutes: each tells of the other, and both of all others."""
+    for variant in ("bi", "bi-p"):
         run = Run("tiny-deen", "sm2", variant, 1)
         made_with = run_settings(params, run)
         outcome = {"training_seconds": 360.0, "devices": 1, "target_tokens": 4096,
-                   "device": "cpu", "updates": made_with.training.updates}  # fmt: skip
+                   "device": device, "updates": made_with.training.updates}  # fmt: skip
         write_json(run.folder / "run.json", outcome)
         mark(run.folder, made_with)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_schedule_takes_speeds_of_the_devices_that_it_is_for(params: Params, device: str) -> None:
+    finish_two(params, device)
+    on_cpu = lines_of(params, TWO_CORES)
+    on_gpus = lines_of(params, Hardware(Machine(gpus=8)))
+    with_schedule, without = (on_cpu, on_gpus) if device == "cpu" else (on_gpus, on_cpu)
+    assert " min with the longest" in the_line(with_schedule, "wall time")
+    assert the_line(without, "No schedule on").endswith("the speed of these models is not known.")
+    assert the_line(without, "What a CPU took" if device == "cpu" else "By speeds measured on GPUs")
+    kind = "CPU" if device == "cpu" else "GPU"
+    assert without[1].endswith(f" h of one {kind}, by speeds measured here")
+
+
+def test_speeds_of_a_bench_come_before_the_record(params: Params) -> None:
+    finish_two(params, "cpu")
     timings = all_timings(params, 1.0)
     by_record = lines_of(params, TWO_CORES, timings)
     by_speed = lines_of(params, Hardware(Machine(cores=2), has_bench=True), timings)

@@ -154,6 +154,7 @@ def bench_training(
             has_memory=choices.has_memory,
         )
     about = _about(settings[0], choices, corpus) | {
+        "device": device.device.type,
         "peak_flops_per_s": peaks,
         "precision": device.precision(settings[0].training.precision),
     }

@@ -98,6 +98,7 @@ def test_precision_may_be_chosen(encoded: Path, monkeypatch: pytest.MonkeyPatch)
 def test_report_is_plain_values_for_json(report: BenchReport) -> None:
     values = json.loads(json.dumps(report.as_dict()))
     assert values["model"]["width"] == 16
+    assert values["device"] in ("cpu", "cuda")  # which plans ask for
     assert values["rows"][0]["ratio"] == {"median": 1.0, "low": 1.0, "high": 1.0}
 
 
