@@ -200,7 +200,9 @@ def _schedule_lines(cost: StudyCost, workload: Workload, hardware: Hardware) -> 
         yield from _wrapped([f"{rule} {number}" for rule, number in rules.items()])
     left = workload.left
     if 0 < len(left.jobs) < len(workload.jobs):
-        yield f"  left to do     {count(len(left.jobs), 'job')}, {wall_time(left.schedule.seconds)}"
+        least = "at least " if left.unknown else ""
+        jobs, time = count(len(left.jobs), "job"), wall_time(left.schedule.seconds)
+        yield f"  left to do     {jobs}, {least}{time}"
 
 
 def _no_schedule_lines(cost: StudyCost, hardware: Hardware) -> Iterator[str]:

@@ -14,6 +14,7 @@ from simt.datasheets import GPUS, KINDS
 from simt.params import Params, load_params
 from simt.runs import Run, run_settings, study_runs
 from simt.schedule import Machine
+from simt.steps import Steps
 from simt.timings import Timing
 from simt.workload import PlannedJob, Workload
 from tests.samples.markers import mark
@@ -110,6 +111,16 @@ def test_record_gives_a_schedule_before_anything_is_done(params: Params) -> None
     assert the_line(lines, "core hours").startswith("  core hours     at least 3.3 min held")
     assert the_line(lines, "critical path").startswith("  critical path  at least 20.0 s")
     assert not any("on record" in line for line in lines)
+
+
+def test_time_of_what_is_left_is_a_bound_where_some_of_it_is_unknown(params: Params) -> None:
+    fetch = Steps(params).all()[0]
+    fetch.folder.mkdir(parents=True)
+    with fetch.made_in(fetch.folder):
+        for name in fetch.product.vouched:
+            (fetch.folder / name).write_text("…", encoding="utf-8")
+    lines = lines_of(params, TWO_CORES, all_timings(params, 10.0))
+    assert the_line(lines, "left to do").startswith("  left to do     106 jobs, at least 1.7 min")
 
 
 def test_first_to_run_is_what_others_wait_for(params: Params) -> None:
