@@ -1,7 +1,7 @@
 """Which GPUs a job takes on a machine without a scheduler.
 
-SLURM gives each job GPUs of its own. On a workstation nobody does: jobs side by side would all take
-the first one.
+SLURM gives each job GPUs of its own. On a workstation, or within an allocation of several GPUs,
+nobody does: jobs side by side would all take the first one.
 """
 
 import fcntl
@@ -9,11 +9,29 @@ import os
 import shutil
 import subprocess
 import tempfile
+from itertools import takewhile
 from pathlib import Path
+
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
+_NO_GPU = ("", "-1", "NoDevFiles")  # entries of it; the last is SLURM's
 
 
 def gpus_here() -> list[str]:
-    """The names of this machine's GPUs, as CUDA_VISIBLE_DEVICES takes them."""
+    """The GPUs that jobs may take, named as CUDA_VISIBLE_DEVICES takes them.
+
+    All of this machine, or those that this variable already names.
+    """
+    of_machine, said = _gpus_of_machine(), os.environ.get(_VISIBLE)
+    return of_machine if said is None or not of_machine else _named(said)
+
+
+def _named(visible: str) -> list[str]:
+    """The entries that CUDA takes: those before the first that is no GPU."""
+    entries = (entry.strip() for entry in visible.split(","))
+    return list(takewhile(lambda entry: entry not in _NO_GPU, entries))
+
+
+def _gpus_of_machine() -> list[str]:
     if shutil.which("nvidia-smi") is None:
         return []
     asked = ["nvidia-smi", "--query-gpu=uuid", "--format=csv,noheader"]
@@ -36,20 +54,28 @@ def claim_gpus(wanted: int) -> list[str]:
 
 
 def _claim(gpu: str) -> bool:
-    path = Path(tempfile.gettempdir(), f"simt-{os.getuid()}-{gpu}.lock")
-    file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    """Whether this process has it now; where that cannot be told it counts as taken."""
+    name = gpu.replace("/", "-")  # parts of a GPU may have it: MIG-GPU-…/1/0
+    path = Path(tempfile.gettempdir(), f"simt-{os.getuid()}-{name}.lock")
+    try:
+        file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError:
+        return False
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    except OSError:
         os.close(file)
         return False
     return True  # and the file stays open
 
 
 def take_gpus(wanted: int) -> None:
-    """Keep to GPUs that no other job uses, unless someone has already said which to take."""
-    if "CUDA_VISIBLE_DEVICES" not in os.environ and (claimed := claim_gpus(wanted)):
-        os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(claimed)
+    """Keep to GPUs that no other job uses, of those that someone may have said to take.
+
+    Jobs of SLURM on one node may all call theirs "0": the second finds it taken, and shares it.
+    """
+    if claimed := claim_gpus(wanted):
+        os.environ[_VISIBLE] = ",".join(claimed)
 
 
 def use_threads(threads: int) -> None:

@@ -9,7 +9,14 @@ import pytest
 
 from simt.gpus import claim_gpus, gpus_here
 
-HOLD = "from simt.gpus import claim_gpus; print(*claim_gpus(1), flush=True); input()"
+HOLD = """
+import os, sys
+from simt.gpus import take_gpus
+
+take_gpus(1)
+print(os.environ["CUDA_VISIBLE_DEVICES"], flush=True)
+sys.stdin.read()
+"""
 
 
 @pytest.fixture
@@ -20,6 +27,7 @@ def workstation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
 
 
 def start_job() -> tuple[subprocess.Popen[str], str]:
@@ -49,6 +57,32 @@ def test_gpus_are_shared_where_too_few_are_free(workstation: None) -> None:
     job.communicate("")
 
 
-def test_machine_without_a_driver_has_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("visible", "named"),
+    [("1", ["1"]), ("3, GPU-one,-1,2", ["3", "GPU-one"]), ("", []), ("NoDevFiles", [])],
+)
+def test_where_someone_has_said_which_gpus_are_visible_there_are_no_others(
+    visible: str, named: list[str], workstation: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert gpus_here() == named
+
+
+def test_jobs_side_by_side_take_different_gpus_of_those_that_are_visible(
+    workstation: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5,MIG-GPU-one/1/0")
+    jobs = [start_job() for _ in range(3)]
+    assert [taken for _, taken in jobs] == ["5", "MIG-GPU-one/1/0", "5"]  # the last one shares
+    for job, _ in jobs:
+        job.communicate("")
+
+
+@pytest.mark.parametrize("visible", [None, "0"])
+def test_machine_without_a_driver_has_no_gpu(
+    visible: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", "")
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     assert gpus_here() == claim_gpus(1) == []
