@@ -4,7 +4,6 @@
 the project are relative to the folder that one is in, so that nothing outside of it is touched.
 """
 
-import fcntl
 import os
 import shutil
 import subprocess
@@ -23,6 +22,7 @@ from simt.cost import study_cost
 from simt.errors import SimtError
 from simt.gpus import gpus_here
 from simt.likeness import OF_MODELS
+from simt.locks import has_taken
 from simt.params import Params, load_params
 from simt.problems import Problems, did_you_mean
 from simt.rehearsal.disk import DiskNeed, disk_need, folder_bytes, unknown_sizes
@@ -140,10 +140,9 @@ def _missing_lines(missing: list[Missing]) -> Iterator[str]:
 def _only_one(path: Path) -> Iterator[int]:
     """The file that one rehearsal of a study holds at a time, for its Snakemake to hold on to."""
     with path.open("a") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise SimtError(f"another rehearsal is running in {path.parent}: wait for it") from None
+        danger = "nothing keeps another rehearsal from the same folder"
+        if not has_taken(stream.fileno(), path, danger):
+            raise SimtError(f"another rehearsal is running in {path.parent}: wait for it")
         yield stream.fileno()
 
 

@@ -3,7 +3,6 @@
 It happens when Snakemake is killed and started again: the job of the first one is still at work.
 """
 
-import errno
 import fcntl
 import os
 import sys
@@ -11,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)  # on some file systems of clusters
+from simt.locks import has_taken
 
 
 @contextmanager
@@ -32,21 +31,11 @@ def only_one(path: Path) -> Iterator[bool]:
 
 def _lock(file: int, path: Path) -> bool:
     """Take the lock; says whether another process had it."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        print(f"another process trains in {path.parent}: waiting for it", file=sys.stderr)
-        fcntl.flock(file, fcntl.LOCK_EX)
-        return True
-    except OSError as error:
-        if error.errno not in _NO_LOCKS:
-            raise
-        print(
-            f"simt: {path.parent} is on a file system without locks: nothing keeps another "
-            "process from the same training",
-            file=sys.stderr,
-        )
-    return False
+    if has_taken(file, path, "nothing keeps another process from the same training"):
+        return False
+    print(f"another process trains in {path.parent}: waiting for it", file=sys.stderr)
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return True
 
 
 def _is_still(path: Path, file: int) -> bool:

@@ -1,0 +1,24 @@
+"""One rehearsal of a study at a time, as far as the file system can see to that."""
+
+import errno
+import fcntl
+from pathlib import Path
+
+import pytest
+
+from simt import rehearsal
+
+
+def test_rehearsal_goes_on_where_a_file_system_has_no_locks_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(file: object, how: int) -> None:
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with rehearsal._only_one(tmp_path / "lock") as lock:
+        assert lock > 0
+    assert capsys.readouterr().err == (
+        f"simt: {tmp_path} is on a file system without locks: nothing keeps another rehearsal from "
+        "the same folder\n"
+    )
