@@ -1,5 +1,7 @@
-"""A small encoded corpus, made once by the real steps."""
+"""A small encoded corpus, made once by the real steps, and a file system without locks."""
 
+import errno
+import fcntl
 from pathlib import Path
 
 import pytest
@@ -23,3 +25,13 @@ def encoded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     prepare(prepare_settings(PARAMS, "tiny-deen"), raw, text, processes=1)
     build_bpe(bpe_settings(PARAMS, "tiny-deen"), text, bpe, processes=1)
     return bpe
+
+
+@pytest.fixture
+def no_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system that has none, as on some clusters."""
+
+    def refuse(file: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)

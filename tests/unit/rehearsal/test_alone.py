@@ -1,7 +1,5 @@
 """One rehearsal of a study at a time, as far as the file system can see to that."""
 
-import errno
-import fcntl
 from pathlib import Path
 
 import pytest
@@ -10,12 +8,8 @@ from simt import rehearsal
 
 
 def test_rehearsal_goes_on_where_a_file_system_has_no_locks_and_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, no_locks: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(file: object, how: int) -> None:
-        raise OSError(errno.ENOLCK, "no locks available")
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
     with rehearsal._only_one(tmp_path / "lock") as lock:
         assert lock > 0
     assert capsys.readouterr().err == (
