@@ -15,6 +15,9 @@ _UNSHOWABLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7
 # The JSON that a rule gives a command in quotes, up to the quote that ends the argument.
 _JSON = re.compile(r"'(\{[^\n]{40})[^\n]*?\}'(?=\s|$)")
 
+# What tqdm says of the time: [passed<left, …].
+_TIME_LEFT = re.compile(r"\[[\d:]+<(?:(\d+):)?(\d+):(\d\d)\b")
+
 DONE = "done: "  # how the last line of a step begins that has come to its end
 
 
@@ -57,6 +60,14 @@ def result_in(path: Path) -> str | None:
     """What a step has given, by its own last line; None if it has not come to its end."""
     line = newest_line(path)
     return line.removeprefix(DONE) if line.startswith(DONE) else None
+
+
+def seconds_left(line: str) -> float | None:
+    """How long a bar says that it will still take; None where it does not know, or is none."""
+    if (found := _TIME_LEFT.search(line)) is None:
+        return None
+    hours, minutes, seconds = (int(number or 0) for number in found.groups())
+    return 3600.0 * hours + 60 * minutes + seconds
 
 
 def shorten_settings(text: str) -> str:

@@ -20,7 +20,15 @@ from rich.table import Table
 from rich.text import Text
 
 from simt.eta import Eta, in_seconds
-from simt.joblogs import cut, last_lines, last_message, newest_line, result_in, shorten_settings
+from simt.joblogs import (
+    cut,
+    last_lines,
+    last_message,
+    newest_line,
+    result_in,
+    seconds_left,
+    shorten_settings,
+)
 
 _SHOWN_JOBS = 8  # that run, at a time
 _SHOWN_LINES = 40  # of the log of a job that failed
@@ -50,6 +58,7 @@ class Job:
     started: float | None = None
     log_before: tuple[int, int] | None = None  # what stood there when it was submitted
     newest: str = ""
+    expected_end: float | None = None  # by what it says itself
     place: str = ""  # its name in the queue
 
     @property
@@ -81,12 +90,15 @@ class Job:
             return min(now, max(self.started, self.log.stat().st_mtime))
         return now
 
-    def read_progress(self) -> None:
+    def read_progress(self, now: float) -> None:
         """Take in the newest line of its log, without the name that stands before it anyway."""
-        line = newest_line(self.log) if self.log else ""
+        before, line = self.newest, newest_line(self.log) if self.log else ""
         head, colon, rest = line.partition(": ")
         is_own = colon and self.title.startswith(head.removeprefix("results/runs/"))
         self.newest = cut(rest.strip() if is_own else line, 160)
+        left = seconds_left(self.newest)
+        if left is not None and self.newest != before:  # an old line says nothing about now
+            self.expected_end = now + left
 
 
 @dataclass(frozen=True)
@@ -347,7 +359,11 @@ class StudyTerminal:
                         if number in self.jobs:
                             self._at_work(number, job)
         for job in self._running(jobs)[:_SHOWN_JOBS]:
-            job.read_progress()
+            job.read_progress(self.clock())
+        with self.lock:
+            for number, job in jobs.items():
+                if self.eta and job.expected_end is not None:
+                    self.eta.expect(number, job.expected_end)
 
     def heartbeat(self) -> None:
         """What has run for a while and how far it is, as lines."""

@@ -14,7 +14,7 @@ def after_two_trainings(planned: dict[str, int]) -> Eta:
     return eta
 
 
-def test_nothing_is_said_before_the_first_job_is_done() -> None:
+def test_nothing_is_said_before_a_job_is_done_or_says_how_far_it_is() -> None:
     eta = Eta({"train": 2}, began=0)
     eta.start(1, "train", now=0)
     assert eta.time_left(now=60) == ""
@@ -42,6 +42,33 @@ def test_time_left_is_a_lower_bound_while_the_only_job_of_a_rule_is_at_work() ->
     eta = after_two_trainings({"train": 2, "report": 1})
     eta.start(9, "report", now=600)
     assert eta.time_left(now=660) == "at least 1 min left"
+
+
+def test_jobs_of_a_rule_take_as_long_as_the_first_of_them_expect() -> None:
+    eta = Eta({"train": 8, "decode": 1}, began=0)
+    for job, end in ((1, 3600), (2, 4200)):
+        eta.start(job, "train", now=0)
+        eta.expect(job, end)
+    # 55 and 65 minutes at work, and six trainings of 65 minutes: 510 minutes, two at a time.
+    assert eta.time_left(now=300) == "about 4 h 15 min left"
+
+
+def test_job_at_work_is_left_as_long_as_it_says_itself() -> None:
+    eta = after_two_trainings({"train": 4})
+    for job in (3, 4):
+        eta.start(job, "train", now=600)
+        eta.expect(job, end=2400)
+    assert eta.time_left(now=1200) == "about 20 min left"  # not the 0 of ten minutes that passed
+
+
+@pytest.mark.parametrize("ends", ["finish", "drop"])
+def test_job_that_has_ended_expects_nothing_more(ends: str) -> None:
+    eta = after_two_trainings({"train": 3})
+    eta.start(3, "train", now=600)
+    eta.expect(3, end=100_000)
+    eta.finish(3, now=700) if ends == "finish" else eta.drop(3)
+    eta.expect(3, end=100_000)
+    assert eta.time_left(now=700) in ("about 1 min left", "about 6 min left")
 
 
 def test_target_without_work_does_not_make_a_lower_bound() -> None:

@@ -3,8 +3,16 @@
 from pathlib import Path
 
 import pytest
+from tqdm import tqdm
 
-from simt.joblogs import last_lines, last_message, newest_line, result_in, shorten_settings
+from simt.joblogs import (
+    last_lines,
+    last_message,
+    newest_line,
+    result_in,
+    seconds_left,
+    shorten_settings,
+)
 
 
 def log_with(folder: Path, content: bytes) -> Path:
@@ -34,6 +42,25 @@ def test_only_the_end_of_a_huge_log_is_read(tmp_path: Path) -> None:
 def test_bar_that_was_drawn_over_is_its_newest_state(tmp_path: Path) -> None:
     log = log_with(tmp_path, b"10%|#  |\r20%|## |\r\x1b[2K30%|###|\n\n")
     assert newest_line(log) == "30%|###|"
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("16%| | 236/1500 [03:32<1:24:45,  4.02s/update, loss 8.923]", 5085.0),
+        ("44%| | 662/1500 [26:11:38<25:25,  1.82s/update]", 1525.0),
+        ("1%| | 2/800 [00:05<115:00:01, 519s/update]", 414_001.0),
+        ("0%| | 0/1500 [00:00<?, ?update/s]", None),
+        ("loss 1.5 at [12:00]", None),
+    ],
+)
+def test_time_left_is_what_a_bar_says(line: str, left: float | None) -> None:
+    assert seconds_left(line) == left
+
+
+def test_bars_say_the_time_left_as_it_is_read() -> None:
+    bar = tqdm.format_meter(n=1, total=4, elapsed=3600.0)
+    assert seconds_left(bar) == 3 * 3600
 
 
 def test_long_line_is_cut(tmp_path: Path) -> None:
