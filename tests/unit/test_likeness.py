@@ -103,13 +103,13 @@ def test_record_of_what_is_not_there_any_more_tells_nothing(params: Params) -> N
 def test_corpora_are_carried_over_by_sentences_up_to_ten_times_as_many(params: Params) -> None:
     known = likeness(params, {"bpe/tiny-deen": 1})
     assert known.seconds("bpe/toy-deen", without_own=True) is None  # 20,000 and 300 sentences
-    near = likeness(params, {"bpe/toy-deen-u2400": 30})
+    near = likeness(params, {"bpe/toy-deen-u4800": 30})
     assert near.seconds("bpe/toy-deen", without_own=True) == 30  # the same text
 
 
 @pytest.mark.parametrize("name", ["bpe/gone-deen", "train/gone-deen/sm2/bi/seed1", "report/gone"])
 def test_record_of_what_params_no_longer_have_is_passed_over(name: str, params: Params) -> None:
-    known = likeness(params, {name: 1, "bpe/toy-deen-u2400": 30})
+    known = likeness(params, {name: 1, "bpe/toy-deen-u4800": 30})
     assert known.seconds("bpe/toy-deen", without_own=True) == 30
 
 

@@ -74,7 +74,7 @@ def test_settings_of_a_run_are_merged_from_method_pair_and_variant() -> None:
     params = load_params(FILE)
     merged = params.method_settings("toy-deen", "sm2", "bi-w0.3")
     assert merged["confidence_weight"] == 0.3  # the variant
-    assert merged["annealed_decay_updates"] == 400  # the pair
+    assert merged["annealed_decay_updates"] == 600  # the pair
     assert merged["hint"] == "full_source"  # the method
 
 
@@ -312,7 +312,7 @@ MISTAKES = {
     "warm-up longer than the training": (
         "pairs/toy-deen/training/warmup_updates",
         8000,
-        "pairs.toy-deen.training.warmup_updates: 8,000 is above updates (1,200); lower it",
+        "pairs.toy-deen.training.warmup_updates: 8,000 is above updates (1,800); lower it",
     ),
     "start with fewer seeds": (
         "studies/multi30k/first_seed_only",

@@ -51,7 +51,7 @@ def test_latencies_that_no_system_is_measured_at_have_no_panel(params: Params) -
     entry = params.paper.figures["scale-bleu"]
     panels = scale(gather(replace(params, study="scale-toy"), entry, False)).panels
     assert [panel.title for panel in panels] == ["offline, by updates", "whole source, by updates"]
-    assert sorted(places_of(panels[0], "OMT-Bi").values()) == [300, 600, 1200, 2400]
+    assert sorted(places_of(panels[0], "OMT-Bi").values()) == [450, 900, 1800, 4800]
 
 
 def test_pairs_with_the_same_text_lie_at_their_updates(sheet_material: FigureData) -> None:
