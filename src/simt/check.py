@@ -66,7 +66,7 @@ class Inspection:
             return Status("stale", "; ".join(differences), is_recorded(step))
         if marker.files.keys() != set(step.product.vouched):
             return Status("stale", EARLIER, False)
-        if wrong := damage(step.folder, marker, step.product.temporary):
+        if wrong := _damage(step, marker):
             return Status("damaged", "; ".join(wrong), False)
         for read in step.reads:
             if self.status(read.step).state != "done":
@@ -90,8 +90,17 @@ class Inspection:
         """The same for a step that is done, by the content of its files."""
         marker = self._markers[step.name]
         assert marker is not None, step.name
-        wrong = damage(step.folder, marker, step.product.temporary, is_deep=True)
+        wrong = _damage(step, marker, is_deep=True)
         return Status("damaged", "; ".join(wrong), False) if wrong else Status("done")
+
+
+def _damage(step: Step, marker: Marker, is_deep: bool = False) -> list[str]:
+    """What is wrong with the files of a step that has this marker."""
+    try:
+        written = step.marker.stat().st_mtime
+    except OSError:  # it is being made again
+        return []
+    return damage(step.folder, marker, written, step.product.temporary, is_deep)
 
 
 def is_recorded(step: Step) -> bool:
@@ -293,7 +302,7 @@ def _unseen_damage(step: Step) -> str:
         return str(error)
     if marker is None:
         return ""
-    wrong = damage(step.folder, marker, step.product.temporary)
+    wrong = _damage(step, marker)
     gone = {f"{name} is missing" for name in step.product.files}
     unseen = [one for one in wrong if one not in gone]
     # A job that is at work has taken its marker away before it changed any file.

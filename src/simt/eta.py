@@ -43,15 +43,17 @@ class Eta:
     def time_left(self, now: float) -> str:
         """In words; nothing before the first job is done, or says itself how far it is.
 
-        A rule of which no job does either cannot be judged: the time is then a lower bound.
-        Jobs go on side by side as they have so far, which on a cluster counts the queue, too.
+        Before the first of its jobs is done, a rule cannot be judged: what its jobs say may be
+        about the first of several parts, or about the rest of one that was resumed. The time is
+        then a lower bound. Jobs go on side by side as they have so far, which on a cluster counts
+        the queue, too.
         """
         if not self.seconds and not self.ends:
             return ""
         at_work = Counter(rule for rule, _ in self.running.values())
         left = {rule: number - self.done[rule] for rule, number in self.planned.items()}
         is_open = any(
-            self._mean(rule) is None and (n > 1 or rule in at_work) for rule, n in left.items()
+            not self.done[rule] and (n > 1 or rule in at_work) for rule, n in left.items()
         )
         to_begin = sum((n - at_work[rule]) * (self._mean(rule) or 0) for rule, n in left.items())
         under_way = sum(self._left_of(job, now) for job in self.running)

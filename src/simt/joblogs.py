@@ -44,12 +44,12 @@ def newest_line(path: Path) -> str:
 def last_message(path: Path) -> str:
     """How the last message of a command of ours begins, else the last line that says something.
 
-    A message may have many lines, and its last one alone tells nothing; what comes before the
-    traceback of another program is no reason.
+    A message may have many lines, and its last one alone tells nothing; what comes before work
+    that went on, or before the traceback of another program, is no reason.
     """
     lines, _ = last_lines(path, _MESSAGE_LINES)
     for line in reversed(lines):
-        if line.startswith("Traceback"):
+        if line.startswith("Traceback") or seconds_left(line) is not None:
             break
         if line.startswith("simt: "):
             return line

@@ -5,6 +5,7 @@ of each file it vouches for, and the digests of the files that those were made f
 """
 
 import hashlib
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
@@ -163,33 +164,35 @@ def _digests(sources: Iterable[Source]) -> dict[str, str]:
 
 
 def damage(
-    folder: Path, marker: Marker, temporary: Sequence[str], is_deep: bool = False
+    folder: Path, marker: Marker, written: float, temporary: Sequence[str], is_deep: bool = False
 ) -> list[str]:
-    """What is wrong with the files that a marker vouches for; their content only if ``is_deep``.
+    """What is wrong with the files that a marker vouches for, which was ``written`` last.
 
-    Of files that are ``temporary`` it is not wrong to be gone.
+    The content is looked at if ``is_deep``, and in files that are newer than the marker: others
+    have not been changed. Of files that are ``temporary`` it is not wrong to be gone.
     """
     return [
         f"{name} {wrong}"
         for name, mark in marker.files.items()
-        if (wrong := _damage(folder / name, mark, is_deep))
+        if (wrong := _damage(folder / name, mark, -math.inf if is_deep else written))
         if not (name in temporary and wrong == _MISSING)
     ]
 
 
 _MISSING = "is missing"
+_TOUCH_SECONDS = 10  # `snakemake --touch` may touch a marker some moments before its files
 
 
-def _damage(path: Path, mark: FileMark, is_deep: bool) -> str:
+def _damage(path: Path, mark: FileMark, written: float) -> str:
     """What is wrong with the file; empty where it is what it was."""
     try:
-        size = path.stat().st_size
+        found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return _MISSING
     if not path.is_file():
         return "is not a file"
-    if size != mark.bytes:
-        return f"has {size:,} bytes instead of {mark.bytes:,}"
-    if is_deep and file_digest(path) != mark.sha256:
+    if found.st_size != mark.bytes:
+        return f"has {found.st_size:,} bytes instead of {mark.bytes:,}"
+    if found.st_mtime > written + _TOUCH_SECONDS and file_digest(path) != mark.sha256:
         return "no longer has the content that was written"
     return ""

@@ -123,27 +123,39 @@ class Step:
         return [f"{self.folder}/{name}" for name in kept]
 
     @cached_property
-    def asked_for(self) -> list[str]:
-        """What others need of it to be there: its marker, and what is lost of a finished one.
-
-        One file for many, since a plan of thousands of jobs takes as long as they have inputs. The
-        marker is the last to be written, and what it vouches for is looked at before every plan.
-        """
+    def lost(self) -> frozenset[str]:
+        """What is gone of a finished one."""
         if not self.marker.exists():
-            return [str(self.marker)]
-        return [str(self.marker), *(path for path in self.outputs if not Path(path).exists())]
+            return frozenset()
+        return frozenset(path for path in self.outputs if not Path(path).exists())
+
+    @property
+    def asked_for(self) -> list[str]:
+        """What a target needs of it to be there: its marker, and what is lost of a finished one."""
+        return [str(self.marker), *sorted(self.lost)]
 
     @property
     def inputs(self) -> list[str]:
-        """What its rule declares to read; temporary files, too, which stay until nobody does."""
-        parents = {read.step.marker: read.step for read in self.reads}.values()
+        """What its rule declares to read: markers, and what is lost of the files that it reads.
+
+        One file for many, since a plan of thousands of jobs takes as long as they have inputs. The
+        marker is the last to be written, and what it vouches for is looked at before every plan.
+        Temporary files are declared, too, which stay until nobody reads them.
+        """
+        markers = dict.fromkeys(str(read.step.marker) for read in self.reads)
+        lost = dict.fromkeys(path for read in self.reads if read.step.lost for path in _lost(read))
         temporary = (path for read in self.reads for path in _temporary(read))
-        return [*temporary, *asked_for(parents), *self.given]
+        return [*temporary, *markers, *lost, *self.given]
 
     def made_in(self, folder: Path) -> AbstractContextManager[dict[str, str]]:
         """The step itself as a block, which writes into a folder."""
         sources = [Source(read.part, read.step.marker, read.patterns) for read in self.reads]
         return vouching(folder, self.product.marker, self.settings, self.product.vouched, sources)
+
+
+def _lost(read: Read) -> list[str]:
+    names = chosen(read.step.product.outputs, read.patterns)
+    return [path for name in names if (path := f"{read.step.folder}/{name}") in read.step.lost]
 
 
 def _temporary(read: Read) -> list[str]:

@@ -117,8 +117,9 @@ def is_temporary(refusal: str) -> bool:
     """Whether sbatch may accept the same job later.
 
     It speaks of a violated policy also where the job itself is too large for one, and then names
-    the limit. Only limits on the number of jobs are met again by waiting.
+    the limit. Only limits on the number of jobs are met again by waiting. The plugin tells its own
+    command, too, where a name such as QOSLong is no limit.
     """
-    limits = OF_A_POLICY.findall(refusal)
+    limits = OF_A_POLICY.findall(refusal.partition("sbatch call:")[0])
     is_too_large = any("Submit" not in limit for limit in limits)
     return not is_too_large and any(words in refusal for words in TEMPORARY_REFUSALS)

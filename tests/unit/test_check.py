@@ -73,6 +73,12 @@ def edit(params: Params, name: str, key: str, value: object) -> None:
     path.write_text(json.dumps(marker), encoding="utf-8")
 
 
+def set_time(path: Path, after_marker: float) -> None:
+    """Pretend that a file was written so many seconds after the marker beside it."""
+    time = path.with_name("settings.json").stat().st_mtime + after_marker
+    os.utime(path, (time, time))
+
+
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a study of which everything is done."""
@@ -151,7 +157,7 @@ def test_of_a_long_list_what_is_new_and_what_is_gone_is_told(finished: Params) -
 def test_short_lists_are_told_in_full(finished: Params) -> None:
     training = find(finished, RUN).settings.as_values()["training"]
     edit(finished, RUN, "training", training | {"adam_betas": [0.9, 0.999]})
-    assert status(finished, RUN).why == "training.adam_betas [0.9, 0.999] -> [0.9, 0.98]"
+    assert status(finished, RUN).why == "training.adam_betas [0.9, 0.999] -> [0.8, 0.9]"
 
 
 def test_who_reads_results_of_other_settings_is_told(finished: Params) -> None:
@@ -330,6 +336,8 @@ def test_swapped_models_of_one_size_are_seen_by_their_content(finished: Params) 
     held = MODEL.read_bytes()
     MODEL.write_bytes(other.read_bytes())
     other.write_bytes(held)
+    for path in (MODEL, other):
+        set_time(path, after_marker=0)
     assert status(finished, RUN).state == "done"
     said = complaint(finished, "runs", is_deep=True)
     assert f"{MODEL.parent}: damaged model.pt no longer has the content that was written\n" in said
@@ -431,6 +439,7 @@ def test_to_redo_takes_away_one_marker_and_nothing_else(finished: Params) -> Non
 
 def test_to_redo_by_content_needs_to_look_at_it(finished: Params) -> None:
     MODEL.write_bytes(MODEL.read_bytes()[::-1])
+    set_time(MODEL, after_marker=0)
     assert "simt check runs --deep --redo --study tiny" in complaint(finished, "runs", True)
     assert redo_stage(finished, "runs").startswith("0 steps")
     assert redo_stage(finished, "runs", is_deep=True).startswith("1 step of")
@@ -496,6 +505,32 @@ def test_emptied_vocabulary_is_refused_with_the_remedy(finished: Params) -> None
     with pytest.raises(SimtError, match="vocabulary has 0 bytes") as caught:
         raise_if_damaged(finished, Steps(finished).all())
     assert str(caught.value).endswith(f"To make this again: {REDO}")
+
+
+def test_file_that_was_changed_at_its_size_is_refused(finished: Params) -> None:
+    MODEL.write_bytes(MODEL.read_bytes()[::-1])
+    set_time(MODEL, after_marker=3600)
+    with pytest.raises(SimtError, match=r"model\.pt no longer has the content") as caught:
+        raise_if_damaged(finished, Steps(finished).all())
+    assert str(caught.value).endswith(f"To make this again: {REDO}")
+    assert status(finished, RUN).state == "damaged"
+
+
+def test_file_that_is_only_newer_is_good(finished: Params) -> None:
+    set_time(MODEL, after_marker=3600)
+    raise_if_damaged(finished, Steps(finished).all())
+    assert status(finished, RUN).state == "done"
+
+
+def test_rule_asks_for_what_is_lost_of_the_files_that_it_reads(finished: Params) -> None:
+    history = MODEL.with_name("history.jsonl")
+    MODEL.unlink()
+    history.unlink()
+    decoding = find(finished, f"{RUN}/test").inputs
+    assert str(MODEL) in decoding
+    assert str(history) not in decoding  # a training is not done again for what nobody wants
+    assert str(history) in find(finished, "report").inputs
+    assert {str(MODEL), str(history)} <= set(find(finished, RUN).asked_for)
 
 
 def test_results_of_a_time_to_come_are_of_now(finished: Params) -> None:

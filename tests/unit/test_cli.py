@@ -1,10 +1,11 @@
 """The commands as a person types them."""
 
 import argparse
+import errno
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -235,6 +236,23 @@ def test_runs_are_listed_beside_a_damaged_one(said: Said, params: Params) -> Non
     assert lines[0] == "Study tiny: 1 of 20 runs finished, 0 scored on test"
     assert lines[4].split()[:2] == ["waitk/k1", "wait-k"]
     assert "18 not begun: simt plan lists them." in lines
+
+
+def test_runs_are_listed_beside_one_that_may_not_be_read(
+    said: Said, params: Params, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish_run(params, Run("tiny-deen", "waitk", "k1", 1), updates=8)
+    closed = Run("tiny-deen", "waitk", "k3", 1)
+    finish_run(params, closed, updates=8)
+    read_text = Path.read_text
+
+    def refuse(path: Path, *arguments: Any, **options: Any) -> str:
+        if path == closed.folder / "settings.json":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return read_text(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "read_text", refuse)  # root may read anything
+    assert said("runs")[4].split()[:2] == ["waitk/k1", "wait-k"]
 
 
 def test_scores_of_a_model_that_is_no_more_are_not_listed(said: Said, params: Params) -> None:

@@ -231,6 +231,23 @@ def test_bench_gives_speeds_of_its_device(params: Params, device: str, told: str
     assert (run.speed.device, run.speed.has_gpu) == (told, device == "cuda")
 
 
+@pytest.mark.parametrize("devices", [("cpu", "cuda"), ("cuda", "cpu")])
+def test_speeds_of_the_kind_of_device_that_is_planned_for_are_taken(
+    params: Params, devices: tuple[str, str]
+) -> None:
+    model = run_settings(params, RUN).model.model_dump()
+    reports = [
+        {"pair": "tiny-deen", "model": model, "words": 800, "processor": "a CPU", "device": device,
+         "rows": [{"name": "sm2/bi", "tokens_per_s": {"median": 100.0}}]}
+        for device in devices
+    ]  # fmt: skip
+    write_json(Path("bench.json"), reports)
+    measured = bench_measurements(params, Path("bench.json"))
+    for has_gpu in (False, True):
+        runs = study_cost(params, measured, has_gpu).runs
+        assert {run.speed.has_gpu for run in runs if run.speed} == {has_gpu}
+
+
 @pytest.mark.parametrize("text", ["", "{}", '[{"rows": [{"name": "sm2/nope"}]}]'])
 def test_file_that_is_no_bench_is_told_with_the_remedy(params: Params, text: str) -> None:
     Path("bench.json").write_text(text)

@@ -44,13 +44,13 @@ def test_time_left_is_a_lower_bound_while_the_only_job_of_a_rule_is_at_work() ->
     assert eta.time_left(now=660) == "at least 1 min left"
 
 
-def test_jobs_of_a_rule_take_as_long_as_the_first_of_them_expect() -> None:
+def test_jobs_of_a_rule_take_at_least_as_long_as_the_first_of_them_expect() -> None:
     eta = Eta({"train": 8, "decode": 1}, began=0)
     for job, end in ((1, 3600), (2, 4200)):
         eta.start(job, "train", now=0)
         eta.expect(job, end)
     # 55 and 65 minutes at work, and six trainings of 65 minutes: 510 minutes, two at a time.
-    assert eta.time_left(now=300) == "about 4 h 15 min left"
+    assert eta.time_left(now=300) == "at least 4 h 15 min left"
 
 
 def test_job_at_work_is_left_as_long_as_it_says_itself() -> None:

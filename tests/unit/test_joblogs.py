@@ -71,6 +71,7 @@ def test_long_line_is_cut(tmp_path: Path) -> None:
     ("content", "said"),
     [
         (b"simt: a hint\n10%\nsimt: not equally many:\n  train.de: 9\n", "simt: not equally many:"),
+        (b"simt: a hint\n 3%| | 1/30 [00:01<00:29, 1.00it/s]\nKilled\n", "Killed"),
         (b"10%\nKilled\n", "Killed"),
         (b"simt: a hint\nTraceback (most recent call last):\nKeyError: 3\n", "KeyError: 3"),
         (b"", ""),

@@ -122,6 +122,7 @@ def test_job_that_is_too_large_for_the_policy_is_not_submitted_again_and_again()
     policy = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
     assert is_temporary(f"sbatch: error: AssocMaxSubmitJobLimit\n{policy}")
     assert is_temporary(f"sbatch: error: AssocGrpSubmitJobsLimit\n{policy}")
+    assert is_temporary(f"{policy}'.\n    sbatch call:\n        sbatch --qos=QOSLong --wrap=x")
     for limit in ("QOSMaxWallDurationPerJobLimit", "QOSMaxGRESPerUser", "AssocGrpGRES"):
         assert not is_temporary(f"sbatch: error: {limit}\n{policy}")
 

@@ -49,7 +49,7 @@ def test_job_that_runs_long_shows_the_newest_line_of_its_log(
     clock.now += 70
     state, row = heartbeat(terminal, capsys)
     # By its bar, a training takes 140 seconds: half of one and two more are left.
-    assert state.endswith("[0/3] 1 run, about 6 min left")
+    assert state.endswith("[0/3] 1 run, at least 6 min left")
     assert " ".join(row.split()) == "train toy/seed1 1 min 10 s 50%| | 300/600 [01:10<01:10]"
 
 

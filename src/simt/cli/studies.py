@@ -86,7 +86,7 @@ def _cost(params: "Params", options: argparse.Namespace) -> str:
         raise SimtError(f"say how many GPUs: --gpus 8 --kind {options.kind}")
     cores = options.cores or (None if options.gpus else len(os.sched_getaffinity(0)))
     hardware = Hardware(Machine(gpus, cores), KINDS.get(options.kind), options.bench is not None)
-    return describe_cost(params, study_cost(params, measured), read_timings(), hardware)
+    return describe_cost(params, study_cost(params, measured, gpus > 0), read_timings(), hardware)
 
 
 @COMMANDS.command(

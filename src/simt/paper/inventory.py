@@ -10,7 +10,7 @@ from simt.errors import SimtError
 from simt.paper.curves import CurvePoint, metrics, study_curves
 from simt.params import Params
 from simt.problems import did_you_mean
-from simt.record import RunRecord, UnreadableRecordError, read_record
+from simt.record import RunRecord, read_record
 from simt.runs import Run, study_runs
 from simt.steps import Steps
 from simt.systems import label_of, system_key
@@ -91,9 +91,7 @@ def _matching(params: Params, pattern: str | None) -> list[Run]:
 
 def _found(params: Params, runs: Sequence[Run], now: float) -> tuple[list[Found], list[str]]:
     """The runs that have been begun, and what is wrong with those that cannot be read."""
-    look = Inspection()
-    steps = Steps(params).runs()
-    stale = {step.name for step in steps if look.status(step).state not in ("done", "to do")}
+    look, steps = Inspection(), Steps(params)
     curves: Mapping[str, list[CurvePoint]] = {
         f"{pair}/{run}/seed{seed}": list(points)
         for (pair, run, seed), points in groupby(study_curves(params), key=lambda point: point[:3])
@@ -104,8 +102,9 @@ def _found(params: Params, runs: Sequence[Run], now: float) -> tuple[list[Found]
             record = read_record(params, run, now, is_over=False)
             if record is not None:
                 curve = curves.get(str(run), []) if "test" in record.points else []
-                found.append(Found(record, _progress(record), str(run) in stale, curve))
-        except UnreadableRecordError as error:
+                is_stale = look.status(steps.run(run)).state not in ("done", "to do")
+                found.append(Found(record, _progress(record), is_stale, curve))
+        except SimtError as error:
             unreadable.append(str(error))
     return found, unreadable
 

@@ -24,6 +24,7 @@ from simt.workload import job_name, rule_of
 
 State = Literal["done", "failed", "not started"]
 _SHOWN_LINES = 12
+_OF_EACH_PAIR = ("prepare", "bpe", "estimator")
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,11 @@ class Job:
     bytes: int  # that it left
     asked: Resources | None  # None: it runs where Snakemake does
     training: Training | None
+
+    @property
+    def full_rule(self) -> str:
+        """The rule as Snakemake names it, which has one of its own for each pair of some."""
+        return f"{self.rule}_{self.name}" if self.rule in _OF_EACH_PAIR else self.rule
 
     @property
     def memory_mb(self) -> int:
@@ -211,7 +217,7 @@ def error_blocks(of_snakemake: Path) -> list[str]:
     return re.split(r"^Error in (?:rule|group) ", text, flags=re.MULTILINE)[1:]
 
 
-_OF_EACH_PAIR = ("prepare", "bpe", "estimator")  # Snakemake's names of these end in the pair
+_SITE = "~/.config/simt/slurm.yaml"
 # What is said, in any letters, and what to do about it; the first that fits.
 _REMEDIES = (
     (
@@ -220,28 +226,29 @@ _REMEDIES = (
     ),
     (
         r"\bout[ _]of[ _]memory\b|\boom\b|\bkilled\b",
-        "On a GPU, lower micro_tokens under training in params.yaml. If main memory was short, ask "
-        "for more: {rule}: {{mem_mb: …}} under resources in ~/.config/simt/slurm.yaml.",
+        "On a GPU, lower micro_tokens under training in params.yaml. If main memory was short, "
+        "{more_memory}.",
     ),
     (
         r"status is: 'timeout'",
-        "Ask for more time: {rule}: {{runtime: …}} (minutes) under resources in "
-        "~/.config/simt/slurm.yaml.",
+        f"Ask for more time: {{rule}}: {{{{runtime: …}}}} (minutes) under resources in {_SITE}.",
     ),
     (
         r"sbatch failed|would wait for ever",
         "SLURM did not take the job: correct SIMT_ACCOUNT, SIMT_PARTITION and SIMT_GPU_PARTITION, "
-        "or what the job asks for, under resources in ~/.config/simt/slurm.yaml.",
+        f"or what the job asks for, under resources in {_SITE}.",
     ),
 )
 
 
 def _remedy(job: Job, said: str) -> str:
     """What to do about it; where the message itself says that, to follow it."""
-    rule = f"{job.rule}_{job.name}" if job.rule in _OF_EACH_PAIR else job.rule
+    more_memory = "run fewer jobs at a time, or take a machine with more"
+    if job.asked is not None and "slurm" in said.lower():
+        more_memory = f"ask for more: {job.full_rule}: {{mem_mb: …}} under resources in {_SITE}"
     for words, remedy in _REMEDIES:
         if re.search(words, said, re.IGNORECASE):
-            return remedy.format(rule=rule)
+            return remedy.format(rule=job.full_rule, more_memory=more_memory)
     return "Follow the message, then start the same command again: it tries only what is not done."
 
 

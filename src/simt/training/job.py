@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import sys
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,6 +90,13 @@ def _train_here(job: Job) -> None:
     devices.disconnect()
 
 
+def _marked_at(job: Job) -> int | None:
+    """When the marker of a finished training was written."""
+    with suppress(OSError):
+        return (job.to / SETTINGS_FILE).stat().st_mtime_ns
+    return None
+
+
 def _is_done(job: Job) -> bool:
     return settings_of(job.to / SETTINGS_FILE) == dict(json.loads(job.settings))
 
@@ -135,8 +142,10 @@ def _train_on_devices(job: Job) -> None:
     from simt.training.launch import run_on_devices
 
     os.environ[LAUNCHER] = str(os.getpid())
+    earlier = _marked_at(job)
     code = run_on_devices(job.devices, sys.argv)
-    if code and not _is_done(job):  # a request to stop may come after the last update
+    # A request to stop may come after the last update; but an earlier training's marker is no end.
+    if code and (not _is_done(job) or _marked_at(job) == earlier):
         sys.exit(code)
     note_gpu_memory(_gpu_memory_mb(job.to))
 

@@ -11,6 +11,7 @@ from simt.rehearsal.disk import disk_need
 from simt.rehearsal.outcome import Job, failures, gather, log_of, measurements
 from simt.rehearsal.page import near_limits
 from simt.resources import Resources
+from simt.site import read_site
 from simt.steps import Step, Steps
 from simt.usage import Usage
 from tests.samples.project import RULES
@@ -144,18 +145,36 @@ def test_job_that_slurm_has_not_taken_is_told_in_its_words(params: Params) -> No
     [
         ("no space left on the device: make room, then start again", "Free some space"),
         ("CUDA out of memory. Tried to allocate 2 GiB", "lower micro_tokens"),
-        ("SLURM-job '7' failed, SLURM status is: 'OUT_OF_MEMORY'. ", "fetch: {mem_mb: …}"),
-        ("SLURM-job '7' failed, SLURM status is: 'TIMEOUT'. ", "fetch: {runtime: …}"),
+        ("killed by SIGKILL", "run fewer jobs at a time"),
+        ("SLURM-job '7' failed, SLURM status is: 'OUT_OF_MEMORY'. ", "{rule}: {mem_mb: …}"),
+        ("SLURM-job '7' failed, SLURM status is: 'TIMEOUT'. ", "{rule}: {runtime: …}"),
         ("SLURM-job '7' failed: it would wait for ever (AccountNotAllowed)", "SIMT_ACCOUNT"),
         ('  name, _, rest = text.partition("/")', "Follow the message"),
     ],
 )
 def test_remedy_is_about_what_was_said(said: str, remedy: str, params: Params) -> None:
+    make(Steps(params).corpus("tiny-deen", "fetch"))
     SNAKEMAKE.write_text(
-        f"Error in rule fetch:\n    message: {said}\n    log: logs/fetch/tiny-deen.log\n"
+        f"Error in rule prepare_tiny-deen:\n    message: {said}\n"
+        "    log: logs/prepare/tiny-deen.log\n"
     )
     (failure,) = failures(gather(params), SNAKEMAKE)
-    assert remedy in failure.remedy
+    assert remedy.replace("{rule}", "prepare_tiny-deen") in failure.remedy
+
+
+def test_what_a_remedy_asks_for_is_what_the_file_of_a_site_takes(params: Params) -> None:
+    Path("site.yaml").write_text("resources: {prepare_tiny-deen: {mem_mb: 64000}}")
+    read_site(Path("site.yaml"), {})
+    assert {job.full_rule for job in gather(params)} >= {"prepare_tiny-deen", "train", "score"}
+
+
+def test_job_that_runs_where_snakemake_does_asks_for_nothing(params: Params) -> None:
+    SNAKEMAKE.write_text(
+        "Error in rule fetch:\n    message: slurmstepd: killed\n    log: logs/fetch/tiny-deen.log\n"
+    )
+    (failure,) = failures(gather(params), SNAKEMAKE)
+    assert "run fewer jobs at a time" in failure.remedy
+    assert "slurm.yaml" not in failure.remedy
 
 
 def test_job_of_which_nobody_says_anything_is_told_so(params: Params) -> None:

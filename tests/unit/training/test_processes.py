@@ -229,6 +229,24 @@ def test_error_of_several_processes_is_a_message_not_a_traceback(
     assert "Traceback" not in done.stderr
 
 
+# What befalls the processes of a launcher, and not the launcher: no such GPU, or no memory.
+ENDS_AT_ONCE = 'import os\nif "RANK" in os.environ: os._exit(3)\n'
+
+
+def test_processes_that_fail_are_a_failure_beside_an_earlier_result(
+    encoded: Path, tmp_path: Path
+) -> None:
+    settings = settings_of("waitk", "k3", updates=4, snapshot_every_updates=2)
+    train(settings, encoded, tmp_path / "run")
+    (tmp_path / "sitecustomize.py").write_text(ENDS_AT_ONCE)
+    done = subprocess.run(
+        command(settings, encoded, tmp_path / "run", devices=2),
+        env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode
+    assert "done:" not in done.stdout
+
+
 def test_second_training_of_a_run_waits_for_the_first_and_leaves_its_results(
     encoded: Path, tmp_path: Path
 ) -> None:
