@@ -40,20 +40,35 @@ def main_result(panel: Panel) -> str:
     """
     curves = [curve for curve in panel.curves if curve.marks]
     if not curves:
-        return f"On {panel.title}, no system has been scored yet."
+        return _whole_source_alone(panel)
     at = _most_reached(curves)
     if at is None:
         return f"On {panel.title}, no curve crosses a whole {panel.x.label} of 1 or more."
     reached = sorted(_reached(curves, at), key=lambda one: -one.score)
     best, *others = _best_of_each_kind(reached)
-    said = [f"{_called(best, reached)} has {best.score:.1f} BLEU"]
-    said += [
-        f"{_called(one, reached)} {one.score:.1f} ({_difference(one.score, best.score)})"
-        for one in others
-    ]
-    sentence = f"At {_in_words(panel.x.metric, at)} on {panel.title}, {_listed(said)}"
+    said = _ranking([(_called(one, reached), one.score) for one in (best, *others)])
+    sentence = f"At {_in_words(panel.x.metric, at)} on {panel.title}, {said}"
     named = [curve for curve in curves if curve.name in {one.name for one in (best, *others)}]
     return f"{sentence}; {_seeds(named)}.{_also(panel, curves, reached)}"
+
+
+def _whole_source_alone(panel: Panel) -> str:
+    """What a study of offline systems has come to."""
+    levels = _levels(panel)
+    if not levels:
+        return f"On {panel.title}, no system has been scored yet."
+    ranked = sorted(levels.items(), key=lambda level: -level[1])
+    seeds = _seeds([level for level in panel.levels if level.marks])
+    return f"With the whole source read first on {panel.title}, {_ranking(ranked)}; {seeds}."
+
+
+def _levels(panel: Panel) -> dict[str, float]:
+    """What each system has with the whole source, the mean over seeds."""
+    return {
+        level.name: float(np.mean([mark.y.value for mark in level.marks]))
+        for level in panel.levels
+        if level.marks
+    }
 
 
 def _most_reached(curves: Sequence[Curve]) -> float | None:
@@ -93,6 +108,13 @@ def _kind(one: Reached) -> str:
 # --- words --------------------------------------------------------------------------------------
 
 
+def _ranking(scores: Sequence[tuple[str, float]]) -> str:
+    """Who has how much, and how far all behind the first are behind it."""
+    (best, highest), *others = scores
+    behind = [f"{name} {score:.1f} ({_difference(score, highest)})" for name, score in others]
+    return _listed([f"{best} has {highest:.1f} BLEU", *behind])
+
+
 def _called(one: Reached, reached: Sequence[Reached]) -> str:
     """A system by its name; a fixed policy also as the best of them, where there are several."""
     alike = [other for other in reached if _kind(other) == _kind(one)]
@@ -130,12 +152,7 @@ def _seeds(curves: Sequence[Curve]) -> str:
 def _also(panel: Panel, curves: Sequence[Curve], reached: Sequence[Reached]) -> str:
     """What the whole source gives, and who is not in the comparison."""
     said = ""
-    levels = {
-        level.name: float(np.mean([mark.y.value for mark in level.marks]))
-        for level in panel.levels
-        if level.marks
-    }
-    if levels:
+    if levels := _levels(panel):
         name = max(levels, key=lambda one: levels[one])
         said += f" With the whole source read first, {name} has {levels[name]:.1f}."
     absent = [curve.name for curve in curves if curve.name not in {one.name for one in reached}]

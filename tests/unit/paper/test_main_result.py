@@ -125,6 +125,14 @@ def test_without_scores_the_sentence_says_so() -> None:
     assert said({"waitk": []}) == "On toy-deen (de→en), no system has been scored yet."
 
 
+def test_offline_systems_alone_are_compared_with_the_whole_source() -> None:
+    text = said({}, {"offline/uni": 98.18, "offline/bi": 97.86})
+    assert text == (
+        "With the whole source read first on toy-deen (de→en), OMT-Uni has 98.2 BLEU and "
+        "OMT-Bi 97.9 (−0.3); one seed."
+    )
+
+
 def test_seeds_are_averaged_where_all_of_them_reach() -> None:
     one, other = (
         curve("sm2/bi", [(1.0, bleu), (2.0, bleu)], seed) for seed, bleu in ((1, 20.0), (2, 23.0))
