@@ -385,11 +385,13 @@ def _are_near(one: ModelSettings, other: ModelSettings) -> bool:
 
 
 def study_cost(
-    params: Params, measured: Sequence[Measurement] | None = None, has_gpu: bool = False
+    params: Params,
+    measured: Sequence[Measurement] | None = None,
+    has_gpu: bool | None = None,
 ) -> StudyCost:
     """What every training of a study costs; without ``measured``, from earlier runs.
 
-    Speeds of the kind of device that it is for are taken, where there is any of them.
+    If it is known whether GPUs will train, their speeds count, or those of CPUs, where any are.
     """
     runs = study_runs(params.chosen_study)
     if measured is None:
@@ -397,7 +399,8 @@ def study_cost(
         own = {str(run) for run in runs}
         if not any(one.name in own for one in measured):
             measured += rehearsed_measurements(params)
-    measured = [one for one in measured if one.has_gpu == has_gpu] or measured
+    if has_gpu is not None:
+        measured = [one for one in measured if one.has_gpu == has_gpu] or measured
     return StudyCost(
         study=params.study,
         runs=tuple(_run_cost(params, run, measured) for run in runs),

@@ -246,6 +246,9 @@ def test_speeds_of_the_kind_of_device_that_is_planned_for_are_taken(
     for has_gpu in (False, True):
         runs = study_cost(params, measured, has_gpu).runs
         assert {run.speed.has_gpu for run in runs if run.speed} == {has_gpu}
+    is_first_on_gpu = devices[0] == "cuda"  # nobody says what will train: the first of equals
+    unsaid = study_cost(params, measured).runs
+    assert {run.speed.has_gpu for run in unsaid if run.speed} == {is_first_on_gpu}
 
 
 @pytest.mark.parametrize("text", ["", "{}", '[{"rows": [{"name": "sm2/nope"}]}]'])

@@ -1,6 +1,7 @@
 """What became of jobs, by the files that they left."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -163,9 +164,16 @@ def test_remedy_is_about_what_was_said(said: str, remedy: str, params: Params) -
 
 
 def test_what_a_remedy_asks_for_is_what_the_file_of_a_site_takes(params: Params) -> None:
-    Path("site.yaml").write_text("resources: {prepare_tiny-deen: {mem_mb: 64000}}")
-    read_site(Path("site.yaml"), {})
-    assert {job.full_rule for job in gather(params)} >= {"prepare_tiny-deen", "train", "score"}
+    make(Steps(params).corpus("tiny-deen", "fetch"))
+    SNAKEMAKE.write_text(
+        "Error in rule prepare_tiny-deen:\n    message: SLURM status is: 'OUT_OF_MEMORY'\n"
+        "    log: logs/prepare/tiny-deen.log\n"
+    )
+    (failure,) = failures(gather(params), SNAKEMAKE)
+    (asked,) = re.findall(r"\S+: \{mem_mb: …\}", failure.remedy)
+    Path("site.yaml").write_text(f"resources: {{{asked.replace('…', '64000')}}}")
+    site = read_site(Path("site.yaml"), {})
+    assert site.resources == {"prepare_tiny-deen": {"mem_mb": 64000}}
 
 
 def test_job_that_runs_where_snakemake_does_asks_for_nothing(params: Params) -> None:
