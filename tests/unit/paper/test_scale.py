@@ -16,8 +16,8 @@ from simt.params import Params
 from simt.runs import Run, corpus_folder
 from tests.samples.results import write_results
 
-REFERENCE = "multi30k-deen"
-BY_UPDATES = {f"{REFERENCE}-u{n}": n for n in (750, 3000)} | {REFERENCE: 1500}
+REFERENCE = "multi30k-deen-long"
+BY_UPDATES = {f"{REFERENCE}-u{n}": n for n in (1500, 3000)} | {REFERENCE: 6000}
 BY_SENTENCES = {f"{REFERENCE}-s7250": 7250, REFERENCE: 29_000}
 
 
