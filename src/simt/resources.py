@@ -21,6 +21,14 @@ class Resources:
     hours: int
     memory_gb: int
 
+    def runtime(self, wildcards: Any, attempt: int) -> int:
+        """Minutes of wall time."""
+        return 60 * self.hours * attempt
+
+    def mem_mb(self, wildcards: Any, attempt: int) -> int:
+        """Main memory."""
+        return 1000 * self.memory_gb * attempt
+
 
 Rows = dict[int, Resources]
 
@@ -40,12 +48,12 @@ ESTIMATOR = Resources(gpu=0, threads=1, hours=1, memory_gb=8)
 SCORING = Resources(gpu=1, threads=1, hours=1, memory_gb=16)
 
 
-class Jobs:
-    """The resources of a rule's jobs, under Snakemake's names and called as Snakemake calls."""
+class JobsBySize:
+    """What a rule's jobs ask for by the size of their model, called as Snakemake calls."""
 
-    def __init__(self, params: Params, needs: Resources | Rows) -> None:
+    def __init__(self, params: Params, rows: Rows) -> None:
         self._params = params
-        self._needs = needs
+        self._rows = rows
 
     def threads(self, wildcards: Any) -> int:
         """Of the CPU."""
@@ -57,19 +65,17 @@ class Jobs:
 
     def runtime(self, wildcards: Any, attempt: int) -> int:
         """Minutes of wall time."""
-        return 60 * self._of(wildcards).hours * attempt
+        return self._of(wildcards).runtime(wildcards, attempt)
 
     def mem_mb(self, wildcards: Any, attempt: int) -> int:
         """Main memory."""
-        return 1000 * self._of(wildcards).memory_gb * attempt
+        return self._of(wildcards).mem_mb(wildcards, attempt)
 
     def _of(self, wildcards: Any) -> Resources:
-        if isinstance(self._needs, Resources):
-            return self._needs
-        return _row(self._needs, self._params, Run.from_wildcards(wildcards))
+        return _row(self._rows, self._params, Run.from_wildcards(wildcards))
 
 
-class TrainingJobs(Jobs):
+class TrainingJobs(JobsBySize):
     """The same for trainings, which resume: each attempt goes on where the last one was."""
 
     def runtime(self, wildcards: Any, attempt: int) -> int:

@@ -8,7 +8,7 @@ import yaml
 from simt.cost import pair_text
 from simt.memory import CPU, training_memory
 from simt.params import load_params
-from simt.resources import DECODING, SCORING, TRAINING, Jobs, TrainingJobs, rule_resources
+from simt.resources import DECODING, SCORING, TRAINING, TrainingJobs, rule_resources
 from simt.runs import run_settings, study_runs
 
 PROFILE = Path(__file__).parents[2] / "workflow/profiles/slurm/config.yaml"
@@ -32,9 +32,8 @@ def test_a_training_that_resumes_asks_for_the_same_time_and_at_most_twice_the_me
 
 
 def test_each_attempt_at_another_job_asks_for_more() -> None:
-    jobs = Jobs(load_params(PROFILE.parents[3] / "params.yaml", "tiny"), SCORING)
-    assert [jobs.runtime(None, attempt) for attempt in (1, 2, 4)] == [60, 120, 240]
-    assert [jobs.mem_mb(None, attempt) for attempt in (1, 2, 4)] == [16000, 32000, 64000]
+    assert [SCORING.runtime(None, attempt) for attempt in (1, 2, 4)] == [60, 120, 240]
+    assert [SCORING.mem_mb(None, attempt) for attempt in (1, 2, 4)] == [16000, 32000, 64000]
 
 
 def test_a_training_fits_the_memory_it_asks_for_even_without_a_gpu() -> None:

@@ -1,6 +1,5 @@
 # From an address, or the grammar, to files of ids. Which files these are depends on the pair: some have
 # no gold alignments, some have one vocabulary for both sides. So each pair has rules of its own.
-CORPUS_JOBS = Jobs(PARAMS, CORPUS)
 
 # What the user has to provide is asked for before anything is downloaded (onstart, in start.smk);
 # a dry run only hears of it.
@@ -41,10 +40,10 @@ for pair in PARAMS.pairs:
             STEPS.corpus(pair, "prepare").outputs,
         log:
             f"logs/prepare/{pair}.log",
-        threads: CORPUS_JOBS.threads
+        threads: CORPUS.threads
         resources:
-            runtime=CORPUS_JOBS.runtime,
-            mem_mb=CORPUS_JOBS.mem_mb,
+            runtime=CORPUS.runtime,
+            mem_mb=CORPUS.mem_mb,
         params:
             settings=STEPS.corpus(pair, "prepare").settings.as_json(),
             pair=pair,  # a command is put together when the loop is over
@@ -61,10 +60,10 @@ for pair in PARAMS.pairs:
             STEPS.corpus(pair, "bpe").outputs,
         log:
             f"logs/bpe/{pair}.log",
-        threads: CORPUS_JOBS.threads
+        threads: CORPUS.threads
         resources:
-            runtime=CORPUS_JOBS.runtime,
-            mem_mb=CORPUS_JOBS.mem_mb,
+            runtime=CORPUS.runtime,
+            mem_mb=CORPUS.mem_mb,
         params:
             settings=STEPS.corpus(pair, "bpe").settings.as_json(),
             pair=pair,  # a command is put together when the loop is over

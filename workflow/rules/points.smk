@@ -1,8 +1,6 @@
 # A run decoded on a split at all its knob values in one job, and the scores of that. What is trained is
 # decoded before more is trained: so points come early, and a rehearsal holds the weights of few runs.
-ESTIMATOR_JOBS = Jobs(PARAMS, ESTIMATOR)
-DECODING_JOBS = Jobs(PARAMS, DECODING)
-SCORING_JOBS = Jobs(PARAMS, SCORING)
+DECODING_JOBS = JobsBySize(PARAMS, DECODING)
 
 
 ALIGNED = POINT_FOLDER.replace("{split}", "aligned")
@@ -21,10 +19,10 @@ for pair in PARAMS.pairs:
             STEPS.estimator(pair).outputs,
         log:
             f"logs/estimator/{pair}.log",
-        threads: ESTIMATOR_JOBS.threads
+        threads: ESTIMATOR.threads
         resources:
-            runtime=ESTIMATOR_JOBS.runtime,
-            mem_mb=ESTIMATOR_JOBS.mem_mb,
+            runtime=ESTIMATOR.runtime,
+            mem_mb=ESTIMATOR.mem_mb,
         params:
             settings=PARAMS.scoring.estimator.as_json(),
             pair=pair,  # a command is put together when the loop is over
@@ -112,11 +110,11 @@ rule score:
         f"logs/score/{POINT_NAME}.log",
     wildcard_constraints:
         split="test|aligned",
-    threads: SCORING_JOBS.threads
+    threads: SCORING.threads
     resources:
-        gpu=SCORING_JOBS.gpu,
-        runtime=SCORING_JOBS.runtime,
-        mem_mb=SCORING_JOBS.mem_mb,
+        gpu=SCORING.gpu,
+        runtime=SCORING.runtime,
+        mem_mb=SCORING.mem_mb,
     params:
         settings=lambda wildcards: STEPS.scoring(
             Point.from_wildcards(wildcards)
