@@ -415,8 +415,11 @@ class Steps:
         )
 
     def _sentences(self) -> list[tuple[Step, Patterns]]:
-        """What claims are measured on: the statistics of sentences."""
-        return [
+        """What claims are measured on: the statistics of sentences, and how much was trained on."""
+        texts: list[tuple[Step, Patterns]] = [
+            (self._text(pair), (STATS_FILE,)) for pair in self._study.pairs.scale
+        ]
+        return texts + [
             (self.decoding(point), (SUMS_FILE,))
             if point.split == "valid"
             else (self.scoring(point), (SENTENCES_FILE,))

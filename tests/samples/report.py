@@ -94,7 +94,7 @@ def write_report_sources(params: Params) -> None:
         _write(point.folder / "states.jsonl", "\n".join(lines) + "\n")
     claims = {
         "study": study, "fidelity": "default", "seeds": 1, "intervals": "[ , ] is the interval …",
-        "claims": CLAIMS,
+        "claims": CLAIMS, "scales": [],
     }  # fmt: skip
     _write(paper_folder(study) / "claims.json", json.dumps(claims))
     _write(paper_folder(study) / "claims.md", "The same for readers.")

@@ -30,10 +30,16 @@ def decoded(index: int, knob: Knob, prediction: str, delay: int) -> Instance:
     )  # fmt: skip
 
 
-def write_point(params: Params, run: str, instances: Iterable[Instance], seed: int = 1) -> Path:
-    """Decode and score a run of the tiny study on its test set."""
-    folder = Point.parse(f"tiny-deen/{run}/seed{seed}/test").folder
+def write_point(
+    params: Params,
+    run: str,
+    instances: Iterable[Instance],
+    seed: int = 1,
+    pair: str = "tiny-deen",
+) -> Path:
+    """Decode and score a run on the test set of a pair."""
+    folder = Point.parse(f"{pair}/{run}/seed{seed}/test").folder
     write_instances(folder / INSTANCES_FILE, list(instances))
     settings = params.scoring.model_copy(update={"comet": ()})
-    score_point(settings, "test", corpus_folder("tiny-deen"), folder, None, 1)
+    score_point(settings, "test", corpus_folder(pair), folder, None, 1)
     return folder

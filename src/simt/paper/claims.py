@@ -16,6 +16,7 @@ from typing import NamedTuple
 import yaml
 
 from simt.paper.claims_report import (
+    AtScale,
     ClaimsReport,
     Outcome,
     Result,
@@ -26,6 +27,7 @@ from simt.paper.claims_report import (
 from simt.paper.evidence import SCORE_LABELS, Evidence, NotMeasuredError
 from simt.paper.measurements import DRAWS, MEASUREMENTS, ClaimTest, Estimate
 from simt.paper.power import POWER, what_would_decide
+from simt.paper.rows import load_training_sentences
 from simt.params import Params, Role
 from simt.runs import study_runs
 from simt.scoring.significance import SEEDS_OF_A_METHOD, Interval, joint_intervals
@@ -63,7 +65,25 @@ def judge_claims(params: Params) -> ClaimsReport:
     verdicts = tuple(judge(claim, evidence) for claim in load_claims())
     seeds, runs = len(evidence.study.seeds), study_runs(evidence.study)
     fewest = min(len(evidence.study.seeds_of(one.method, one.variant)) for one in runs)
-    return ClaimsReport(params.study, params.fidelity, seeds, explained(seeds, fewest), verdicts)
+    return ClaimsReport(
+        params.study, params.fidelity, seeds, explained(seeds, fewest), verdicts,
+        _by_scale(evidence, verdicts),
+    )  # fmt: skip
+
+
+def _by_scale(evidence: Evidence, verdicts: Sequence[Verdict]) -> tuple[AtScale, ...]:
+    """The verdicts on each pair in the role ``scale`` by itself, from little to much."""
+    found = []
+    for pair in evidence.study.pairs.scale:
+        claims = tuple(
+            verdict if pairs == (pair,) else judge(claim, evidence, (pair,))
+            for claim, verdict in zip(load_claims(), verdicts, strict=True)
+            if (pairs := evidence.pairs(claim.pairs))
+        )
+        if tested := tuple(one for one in claims if one.results):
+            updates = evidence.params.pair_training(pair)["updates"]
+            found.append(AtScale(pair, updates, load_training_sentences(pair), tested))
+    return tuple(sorted(found, key=lambda one: (one.sentences, one.updates)))
 
 
 def explained(seeds: int, fewest: int) -> str:
@@ -98,15 +118,14 @@ class Measured(NamedTuple):
     lacking: list[str]
 
 
-def judge(claim: Claim, evidence: Evidence) -> Verdict:
-    """The verdict on one claim."""
-    measured = _measure(claim, evidence)
+def judge(claim: Claim, evidence: Evidence, pairs: Sequence[str] | None = None) -> Verdict:
+    """The verdict on one claim, from the pairs that it is about or from others."""
+    measured = _measure(claim, evidence, evidence.pairs(claim.pairs) if pairs is None else pairs)
     return verdict_of(claim, measured, _how(claim), len(evidence.study.seeds))
 
 
-def _measure(claim: Claim, evidence: Evidence) -> Measured:
+def _measure(claim: Claim, evidence: Evidence, pairs: Sequence[str]) -> Measured:
     measured = Measured([], [claim.untested] if claim.untested else [])
-    pairs = evidence.pairs(claim.pairs)
     if not pairs:
         measured.lacking.append(f"study {evidence.params.study} has no {claim.pairs} pair")
     for test in claim.tests:

@@ -11,22 +11,24 @@
                  "results": [{"what": "toy-deen: BLEU of SM²-Bi - wait-k at AL 3", "value": 1.2,
                               "low": 0.7, "high": 1.7, "expected": "above 0", "supports": "yes",
                               "why": "all of the interval is in this range", "to_decide": "",
-                              "paper": null}]}]}
+                              "paper": null}]}],
+     "scales": []}
 
 The first of the ``results`` is the one that decides: the one that supports the claim least.
 ``supports`` is "yes", "no" or "undecided", and ``to_decide`` then says how much more data would
 decide (see ``simt.paper.power``).
 ``low`` and ``high`` are the ends of the confidence interval: ``intervals`` says which it is.
 ``paper`` is the number that the paper itself prints for the same thing. Without any result, the
-verdict is "not tested".
+verdict is "not tested". ``scales`` is empty but in a study of scale: there it has the ``claims``
+that were tested on each of its pairs by itself, with its ``updates`` and training ``sentences``.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from textwrap import fill
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from simt.atomic import atomic_file, write_json
 from simt.products import CLAIMS_FILE
@@ -37,6 +39,11 @@ Outcome = Literal["holds", "does not hold", "not enough data", "not tested"]
 OUTCOMES: Sequence[Outcome] = get_args(Outcome)  # in the order of reports
 Support = Literal["yes", "no", "undecided"]
 _WIDTH = 100  # of text for a terminal
+SCALE_TITLE = "At which scale does a claim begin to hold?"
+SCALE_EXPLAINED = (
+    "Verdicts on each amount of training and of text by itself, with the number that supports the "
+    "claim least."
+)
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,16 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class AtScale:
+    """The verdicts that one pair of a study of scale gives, and how much it trains on."""
+
+    pair: str
+    updates: int
+    sentences: int  # of the training text
+    claims: tuple[Verdict, ...]  # those that were tested
+
+
+@dataclass(frozen=True)
 class ClaimsReport:
     """Every claim's verdict in one study."""
 
@@ -80,6 +97,7 @@ class ClaimsReport:
     seeds: int
     intervals: str  # what they are, and how they decide
     claims: tuple[Verdict, ...]
+    scales: tuple[AtScale, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Plain values for claims.json."""
@@ -100,6 +118,7 @@ def as_text(report: ClaimsReport) -> str:
     """All verdicts for a terminal."""
     parts = [headline(report), _wrapped(report.intervals, indent=0)]
     parts += ["\n".join(_lines(one)) for one in report.claims]
+    parts += _scale_text(report.as_json()["scales"])
     return "\n\n".join(parts) + "\n"
 
 
@@ -136,7 +155,8 @@ def as_markdown(report: ClaimsReport) -> str:
         cells = (one.wording, one.sentence, one.where, one.reason, what, found)
         rows.append(f"| {' | '.join(cells)} |")
     measured = [f"- `{one.claim}`: {one.how}" for one in report.claims]
-    return "\n".join([headline(report), "", report.intervals, "", *rows, "", *measured]) + "\n"
+    parts = [headline(report), "", report.intervals, "", *rows, "", *measured]
+    return "\n".join([*parts, *_scale_table(report.as_json()["scales"])]) + "\n"
 
 
 def result_text(result: Result) -> str:
@@ -165,3 +185,66 @@ def headline(report: ClaimsReport) -> str:
         said += [f"{words} {number}" for words, number in of_outcome.items()]
     seeds = count(report.seeds, "seed")
     return f"Claims of the paper in study {report.study} ({seeds}): {', '.join(said)}"
+
+
+# --- a study of scale ---------------------------------------------------------------------------
+
+
+class ScaleCell(NamedTuple):
+    """What one scale says about a claim."""
+
+    verdict: str
+    number: str
+
+    def __str__(self) -> str:
+        return f"{self.verdict}: {self.number}"
+
+
+def scale_name(scale: Mapping[str, Any]) -> str:
+    """How much one of the ``scales`` trains, on how much text."""
+    return f"{count(scale['updates'], 'update')}, {count(scale['sentences'], 'sentence')}"
+
+
+def claims_by_scale(
+    scales: Sequence[Mapping[str, Any]],
+) -> list[tuple[str, list[ScaleCell | None]]]:
+    """Each claim that was tested at more than one of the ``scales``, and what each of them says."""
+    sentences: dict[str, str] = {}
+    cells: dict[str, dict[int, ScaleCell]] = {}
+    for place, scale in enumerate(scales):
+        for claim in scale["claims"]:
+            least = claim["results"][0]
+            number = f"{least['value']:+.2f} [{least['low']:+.2f}, {least['high']:+.2f}]"
+            sentences[claim["claim"]] = claim["sentence"]
+            cells.setdefault(claim["claim"], {})[place] = ScaleCell(claim["wording"], number)
+    return [
+        (sentences[claim], [own.get(place) for place in range(len(scales))])
+        for claim, own in cells.items()
+        if len(own) > 1
+    ]
+
+
+def _scale_table(scales: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Lines in Markdown; none if no claim was tested at several scales."""
+    if not (claims := claims_by_scale(scales)):
+        return
+    yield from ("", SCALE_TITLE, "", SCALE_EXPLAINED, "")
+    header = ["Claim", *map(scale_name, scales)]
+    for row in (header, ["---"] * len(header)):
+        yield f"| {' | '.join(row)} |"
+    for sentence, cells in claims:
+        yield f"| {' | '.join([sentence, *(str(cell or '–') for cell in cells)])} |"
+
+
+def _scale_text(scales: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The same for a terminal, a claim at a time."""
+    if not (claims := claims_by_scale(scales)):
+        return
+    yield f"{SCALE_TITLE}\n{_wrapped(SCALE_EXPLAINED, indent=0)}"
+    names = [scale_name(one) for one in scales]
+    width = max(map(len, names))
+    for sentence, cells in claims:
+        lines = [_wrapped(sentence, indent=0, then=2)]
+        for name, cell in zip(names, cells, strict=True):
+            lines.append(f"  {name:{width}}  {cell or 'not tested'}")
+        yield "\n".join(lines)

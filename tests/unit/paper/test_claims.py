@@ -19,11 +19,18 @@ from simt.paper.claims import (
     load_claims,
     verdict_of,
 )
-from simt.paper.claims_report import ClaimsReport, as_markdown, as_text, headline, write_claims
+from simt.paper.claims_report import (
+    ClaimsReport,
+    as_markdown,
+    as_text,
+    claims_by_scale,
+    headline,
+    write_claims,
+)
 from simt.paper.evidence import Evidence, NotMeasuredError, SystemName, level
 from simt.paper.measurements import MEASUREMENTS, ClaimTest, Estimate
 from simt.params import Params
-from simt.runs import Point
+from simt.runs import Point, corpus_folder
 from simt.scoring.sentences import percentage_of
 from simt.scoring.significance import KnobStatistics, curve_points
 from tests.samples.sentences import BAD, BAD_BLEU, GOOD, decoded, write_point
@@ -393,6 +400,38 @@ def test_long_and_short_sentences_are_compared_at_the_same_latencies(params: Par
     (found,) = measure(params, test)
     assert found.what.endswith("long - short over AL 3 to 4")
     assert found.observed == pytest.approx(0)
+
+
+def test_a_study_of_scale_has_verdicts_on_each_amount_of_training(params: Params) -> None:
+    """SM²-Uni is behind after 1,500 updates and leads after 6,000; 3,000 were not trained yet."""
+    scale = replace(params, study="scale-multi30k")
+    outputs = {
+        "multi30k-deen-long-u1500": {"sm2/uni": BAD, "multipath/uni": GOOD},
+        "multi30k-deen-long": {"sm2/uni": GOOD, "multipath/uni": BAD},
+    }
+    for pair, of_runs in outputs.items():
+        text = corpus_folder(pair, "prepare")
+        text.mkdir(parents=True)
+        (text / "stats.json").write_text('{"train": {"kept": 28979}}', encoding="utf-8")
+        for run, output in of_runs.items():
+            instances = [
+                decoded(index, lag / 10, output, lag) for lag in range(1, 6) for index in range(40)
+            ]
+            write_point(scale, run, instances, pair=pair)
+    report = judge_claims(scale)
+    assert [(one.pair, one.updates, one.sentences) for one in report.scales] == [
+        ("multi30k-deen-long-u1500", 1500, 28979),
+        ("multi30k-deen-long", 6000, 28979),
+    ]
+    said = "SM²-Uni translates better than the other systems at an AL from 0 to 6."
+    assert [cells for sentence, cells in claims_by_scale(report.as_json()["scales"])
+            if sentence == said] == [[
+        ("does not hold in this training", "-60.72 [-60.72, -60.72]"),
+        ("not enough data", "+60.72 [+60.72, +60.72]"),  # wait-k, ITST and HMT were not decoded
+    ]]  # fmt: skip
+    for text in (as_text(report), as_markdown(report)):
+        assert "1,500 updates, 28,979 sentences" in text
+        assert "does not hold in this training: -60.72 [-60.72, -60.72]" in text
 
 
 def test_curves_that_never_meet_are_not_compared(params: Params, decode: Decode) -> None:

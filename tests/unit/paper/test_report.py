@@ -50,6 +50,23 @@ def test_page_has_every_claim_with_its_number_and_verdict(page: str) -> None:
         assert part in claim, part
 
 
+def test_page_of_a_study_of_scale_has_the_claims_by_scale(
+    reported: Path, params: Params, tmp_path: Path, edit: Callable[..., None]
+) -> None:
+    scales = [
+        {"pair": f"tiny-{updates}", "updates": updates, "sentences": 300, "claims": [CLAIM]}
+        for updates in (1500, 3000)
+    ]
+    shutil.copytree(reported, tmp_path / "copy")
+    claims = tmp_path / "copy/results/paper/tiny/claims.json"
+    edit(claims, lambda report: report.update(scales=scales))
+    with chdir(tmp_path / "copy"):
+        text = unescape(render_page(params))
+    table = text.split('aria-label="At which scale')[1].split("</table>")[0]
+    assert "<th>1,500 updates, 300 sentences</th>" in table
+    assert table.count("<td>holds in this training: +1.23 [+0.70, +1.70]</td>") == 2
+
+
 def test_page_has_the_signatures_of_its_numbers(page: str) -> None:
     text = unescape(page)
     for score in ("al_token", "al_word", "bleu", "sa_word"):

@@ -15,7 +15,13 @@ from simt.atomic import atomic_file
 from simt.cost import study_cost
 from simt.errors import SimtError
 from simt.pages import shared_file, templates_in
-from simt.paper.claims_report import ClaimsReport
+from simt.paper.claims_report import (
+    SCALE_EXPLAINED,
+    SCALE_TITLE,
+    ClaimsReport,
+    claims_by_scale,
+    scale_name,
+)
 from simt.paper.main_result import main_results
 from simt.paper.report import words
 from simt.paper.report.curves import training_panels
@@ -46,6 +52,7 @@ def render_page(params: Params) -> str:
     result = next((one for one in figures if one.name == MAIN_FIGURE), None)
     study = params.chosen_study
     runs = read_runs(files, study)
+    claims = _claims_report(files)
     return (
         _templates()
         .get_template("page.html")
@@ -58,7 +65,10 @@ def render_page(params: Params) -> str:
             tables=tables,
             colours=Markup(theme_colours(figure.picture for figure in figures)),
             signatures=all_signatures([*figures, *tables]),
-            claims_report=_claims_report(files),
+            claims_report=claims,
+            by_scale=claims_by_scale(claims["scales"]),
+            scale_title=SCALE_TITLE,
+            scale_explained=SCALE_EXPLAINED,
             runs=runs,
             resumed=sum(one.was_resumed for one in runs),
             made_by=provenance(runs),
@@ -87,7 +97,7 @@ def _templates() -> Environment:
     templates = templates_in(_HERE)
     templates.filters.update(
         hours=words.hours, many=words.many, signed=words.signed, count=count,
-        direction=words.direction,
+        direction=words.direction, scale_name=scale_name,
     )  # fmt: skip
     own = {name: (_HERE / name).read_text(encoding="utf-8") for name in _OWN_FILES}
     own |= {name: shared_file(name) for name in ("base.css", "switch.js")}
