@@ -72,11 +72,11 @@ def decode_point(settings: PointSettings, run: Path, corpus: Path, to: Path) -> 
     sentences = _open_split(corpus, settings.split)
     pairs = [sentences[number] for number in range(len(sentences))]
     references = [target for _, target in pairs] if settings.split == "aligned" else None
+    text = SplitText.open(corpus, settings.split)
     translations = simulate(
         model.network, [method.policy(model, knob) for knob in settings.knobs],
         [source for source, _ in pairs], settings.decoding, references, title=str(run),
     )  # fmt: skip
-    text = SplitText.open(corpus, settings.split)
     by_knob = zip(settings.knobs, translations, strict=True)
     write_instances(
         to / INSTANCES_FILE,

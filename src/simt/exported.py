@@ -11,9 +11,9 @@ from simt.corpus.bpe import open_vocabularies
 from simt.decoding import prepared_with, settings_of_run
 from simt.errors import SimtError
 from simt.markers import FileMark
-from simt.methods import METHODS, Knob, Method, Model
+from simt.methods import METHODS, Method, Model
 from simt.model_card import write_card
-from simt.params import Params
+from simt.params import Knob, Params
 from simt.products import MODEL_FILE
 from simt.runs import Run, corpus_folder
 from simt.session import Translator

@@ -21,6 +21,7 @@ MANIFEST_FILE = "manifest.json"  # of what was fetched
 STATS_FILE = "stats.json"  # of text, and of ids
 MODEL_FILE = "model.pt"
 HISTORY_FILE = "history.jsonl"
+WORK_FOLDER = "work"  # of a training: what it can resume from, and its lock
 RUN_FILE = "run.json"
 INSTANCES_FILE = "instances.jsonl"
 SCORES_FILE = "scores.json"

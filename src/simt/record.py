@@ -34,6 +34,7 @@ from simt.products import (
     SCORES_FILE,
     SCORING_FILE,
     SETTINGS_FILE,
+    WORK_FOLDER,
 )
 from simt.runs import RESULTS, Run, run_settings
 from simt.settings import RunSettings
@@ -140,7 +141,7 @@ def settings_digest(settings: dict[str, Any]) -> str:
 
 def work_folder(settings: RunSettings, folder: Path) -> Path:
     """Where a run keeps what it needs to resume."""
-    return folder / "work" / settings_digest(settings.as_values())
+    return folder / WORK_FOLDER / settings_digest(settings.as_values())
 
 
 def read_record(params: Params, run: Run, now: float, is_over: bool) -> RunRecord | None:

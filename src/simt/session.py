@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from simt.corpus.growing import Delay, SourceText, TargetText, Written, text_of
 from simt.corpus.subwords import Subwords
 from simt.corpus.text import Tokeniser
-from simt.methods import Knob, Method, Model
+from simt.methods import Method, Model
 from simt.methods.policy import ScheduledPolicy
+from simt.params import Knob
 from simt.settings import DecodingSettings
 from simt.simulation.loop import GreedyWriter
 from simt.simulation.stream import Event, TokenStream

@@ -18,7 +18,7 @@ from typing import Any, Protocol, TextIO
 
 from simt.corpus.growing import Written
 from simt.errors import SimtError, shown
-from simt.methods import Knob
+from simt.params import Knob
 from simt.session import Act, Session, Translator
 from simt.translators import Chosen
 from simt.wording import count

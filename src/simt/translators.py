@@ -11,9 +11,9 @@ from simt.corpus.text import source_tokeniser, target_tokeniser
 from simt.decoding import open_run, prepared_with
 from simt.errors import SimtError
 from simt.knobs import knob_text
-from simt.methods import Knob, Method, Model
+from simt.methods import Method, Model
 from simt.pairs import TextSettings
-from simt.params import Params, Study
+from simt.params import Knob, Params, Study
 from simt.problems import did_you_mean
 from simt.products import SETTINGS_FILE
 from simt.runs import Run, corpus_folder, study_runs

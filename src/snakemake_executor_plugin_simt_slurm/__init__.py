@@ -20,6 +20,7 @@ from typing import Any
 
 from snakemake_executor_plugin_slurm import Executor as SlurmExecutor
 from snakemake_executor_plugin_slurm import ExecutorSettings, common_settings
+from snakemake_interface_common.exceptions import WorkflowError
 from snakemake_interface_executor_plugins.executors.base import SubmittedJobInfo
 
 from snakemake_executor_plugin_simt_slurm.states import (
@@ -50,6 +51,8 @@ class Executor(SlurmExecutor):  # type: ignore[misc] # the plugin has no types
 
     def __post_init__(self, test_mode: bool = False) -> None:
         super().__post_init__(test_mode)
+        if self.array_jobs:
+            raise WorkflowError("simt-slurm submits no array jobs: leave out array-jobs")
         self._job_submission_executor = ThreadPoolExecutor(
             SUBMISSIONS_AT_A_TIME, thread_name_prefix="slurm_job_submit"
         )
@@ -190,8 +193,15 @@ class Executor(SlurmExecutor):  # type: ignore[misc] # the plugin has no types
             self._report_success(info)
             return
         if end is End.NEVER:
-            super().cancel_jobs([info])
+            self._cancel(info)
         self._report_failure(info, end, state)
+
+    def _cancel(self, info: SubmittedJobInfo) -> None:
+        """Takes a job back; if SLURM cannot now, the other jobs are watched all the same."""
+        try:
+            super().cancel_jobs([info])
+        except WorkflowError as error:
+            self.logger.warning(f"{error}\nCancel it yourself: scancel {info.external_jobid}")
 
     def _end_by_outputs(self, info: SubmittedJobInfo) -> End:
         """How a job ended of which SLURM knows nothing any more.
@@ -215,7 +225,7 @@ class Executor(SlurmExecutor):  # type: ignore[misc] # the plugin has no types
     def _report_failure(self, info: SubmittedJobInfo, end: End, state: JobState | None) -> None:
         how = "" if state is None else f", SLURM status is: '{state.name}'"
         if end is End.NEVER and state is not None:
-            how = f": it would wait for ever ({state.reason}) and was cancelled"
+            how = f": it would wait for ever ({state.reason}) and is cancelled"
         message = f"SLURM-job '{info.external_jobid}' failed{how}. "
         self.report_job_error(info, msg=message, aux_logs=[str(info.aux["slurm_logfile"])])
 

@@ -6,13 +6,18 @@ from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F  # noqa: N812 - everybody's name for it
 
 from simt.methods import METHODS
+from simt.model.layers import Dropout
 from simt.training.loop import compile_layers
 from tests.samples.batches import random_batch
 from tests.samples.settings import make_method, make_model
 
 every_method = pytest.mark.parametrize("name", METHODS)
+without_torchs_warning = pytest.mark.filterwarnings(
+    "ignore:The .grad attribute of a Tensor:UserWarning"
+)
 LATE = 10_000  # an update at which every schedule has set in
 
 
@@ -28,7 +33,17 @@ def loss_of(name: str, is_compiled: bool) -> torch.Tensor:
 
 
 @every_method
-@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")  # by torch itself
+@without_torchs_warning
+def test_a_compiled_layer_is_one_graph(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With torch's own dropout, as on a GPU; ours draws its numbers on a CPU, outside any graph."""
+    monkeypatch.setattr(Dropout, "forward", lambda self, x: F.dropout(x, self.rate))
+    strict = partial(torch.compile, backend="eager", fullgraph=True)
+    monkeypatch.setattr(torch, "compile", strict)
+    loss_of(name, True)
+
+
+@every_method
+@without_torchs_warning
 def test_compiled_layers_have_the_same_loss(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))
     torch.testing.assert_close(loss_of(name, True), loss_of(name, False))

@@ -11,8 +11,8 @@ from simt.corpus.ids import SPECIAL_IDS
 from simt.corpus.text import Tokeniser
 from simt.decoding import SplitText
 from simt.instances import Instance, WordsOf
-from simt.methods import Knob
 from simt.model.network import VocabularySizes
+from simt.params import Knob
 from simt.session import Session, Translator
 from simt.settings import DecodingSettings, ModelSettings
 from simt.simulation import Translation, simulate

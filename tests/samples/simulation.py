@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from simt.corpus.ids import EOS
-from simt.methods import Decision, Knob, Policy, PolicyState
+from simt.methods import Decision, Policy, PolicyState
+from simt.params import Knob
 from simt.settings import DecodingSettings
 from simt.simulation import Translation
 from tests.samples.reference_loop import Trace, all_logits

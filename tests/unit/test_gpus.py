@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from simt.gpus import claim_gpus, gpus_here
+from simt.training.devices import Devices
 
 HOLD = """
 import os, sys
@@ -76,6 +78,17 @@ def test_jobs_side_by_side_take_different_gpus_of_those_that_are_visible(
     assert [taken for _, taken in jobs] == ["5", "MIG-GPU-one/1/0", "5"]  # the last one shares
     for job, _ in jobs:
         job.communicate("")
+
+
+def test_gpus_that_torch_does_not_see_are_told(
+    workstation: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert Devices.connect(rank=0, world=1, local_rank=0).device.type == "cpu"
+    assert "does not see them: it computes on the CPU" in capsys.readouterr().err
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # the CPU is meant
+    Devices.connect(rank=0, world=1, local_rank=0)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("visible", [None, "0"])

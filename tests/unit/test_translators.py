@@ -6,8 +6,7 @@ import pytest
 
 from simt.errors import SimtError
 from simt.live.systems import main_systems
-from simt.methods import Knob
-from simt.params import load_params
+from simt.params import Knob, load_params
 from simt.runs import Run
 from simt.translators import System, choose, describe_systems, study_systems
 

@@ -119,7 +119,7 @@ def test_jobs_that_are_preempted_refused_or_too_long_are_made_in_the_end(
     assert len(set(workflow.starts("requeued"))) == 1  # the same one again
     said = workflow.said()
     assert "SLURM status is: 'PREEMPTED'" in said
-    assert "it would wait for ever (PartitionTimeLimit) and was cancelled" in said
+    assert "it would wait for ever (PartitionTimeLimit) and is cancelled" in said
 
 
 def test_job_ends_although_its_node_and_the_controller_went_away(
@@ -163,6 +163,30 @@ def test_refusal_that_will_not_change_ends_the_study_with_its_reason(
     assert workflow.end() == 1
     assert "Invalid account or account/partition combination" in workflow.said()
     assert not of_rule(two_nodes.jobs("Comment"), "work")
+
+
+def test_job_that_cannot_be_cancelled_now_does_not_end_the_study(
+    tmp_path: Path, two_nodes: Cluster
+) -> None:
+    scancel = two_nodes.folder / "scancel"
+    scancel.write_text("#!/bin/sh\necho Socket timed out on send/recv operation >&2\nexit 1\n")
+    scancel.chmod(0o755)
+    workflow = Workflow(tmp_path, two_nodes, "toolong", "elsewhere")
+    two_nodes.wait_until(lambda: "Cancel it yourself: scancel" in workflow.said(), 120)
+    scancel.unlink()
+    workflow.let_end("toolong", "elsewhere")
+    assert workflow.end() == 0, workflow.said()
+
+
+def test_array_jobs_are_refused(tmp_path: Path, two_nodes: Cluster) -> None:
+    (tmp_path / "Snakefile").write_text(SNAKEFILE)
+    done = subprocess.run(
+        [BIN / "snakemake", *PROFILE, "--simt-slurm-array-jobs=all", "--config", "fates=one+other"],
+        cwd=tmp_path, env=two_nodes.environment, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "simt-slurm submits no array jobs" in done.stderr
+    assert not two_nodes.jobs("JobID")
 
 
 GROUPED = """

@@ -9,9 +9,9 @@ import torch
 
 from simt.corpus.ids import SPECIAL_IDS, SPECIALS
 from simt.knobs import knob_text
-from simt.methods import Knob, Method, Model, Policy, build_model, method_of
+from simt.methods import Method, Model, Policy, build_model, method_of
 from simt.model.network import Network, VocabularySizes
-from simt.params import Params
+from simt.params import Knob, Params
 from simt.runs import named_settings
 from simt.settings import DecodingSettings
 from simt.simulation.loop import BATCH_SENTENCES, simulate

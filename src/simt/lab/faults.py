@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from simt.errors import SimtError
+from simt.products import WORK_FOLDER
 
 Fault = Literal[
     "SIGKILL",
@@ -380,7 +381,7 @@ def _files(results: Path) -> Iterator[Path]:
     """Every file with a final name; in work/ is what a training can resume from."""
     for path in sorted(results.rglob("*")):
         parts = path.relative_to(results).parts
-        is_final = "work" not in parts and not any(part.startswith(".") for part in parts)
+        is_final = WORK_FOLDER not in parts and not any(part.startswith(".") for part in parts)
         if path.is_file() and is_final:
             yield path
 

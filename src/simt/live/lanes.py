@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from simt.corpus.growing import Written
 from simt.lagging import average_lagging
 from simt.live.systems import Served
-from simt.methods import Knob
+from simt.params import Knob
 from simt.session import Act, Session
 from simt.translate import Lines, event_of
 

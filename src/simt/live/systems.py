@@ -9,8 +9,8 @@ from typing import Any
 
 from simt.errors import SimtError
 from simt.knobs import knob_text
-from simt.methods import Knob
 from simt.pages.colours import on_both
+from simt.params import Knob
 from simt.problems import parse_json, read_text
 from simt.session import Translator
 from simt.settings import METHOD_SETTINGS

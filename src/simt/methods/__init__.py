@@ -12,7 +12,7 @@ import torch
 
 from simt.methods.losses import Loss
 from simt.methods.model import Model, NetworkNeeds
-from simt.methods.offline import Unmatched, load_offline
+from simt.methods.offline import load_offline
 from simt.methods.policy import Decision, Policy, PolicyState
 from simt.model.batch import Batch
 from simt.model.network import Network, VocabularySizes
@@ -23,13 +23,11 @@ from simt.settings import METHOD_SETTINGS, MethodSettings, ModelSettings, RunSet
 __all__ = [
     "METHODS",
     "Decision",
-    "Knob",
     "Loss",
     "Method",
     "Model",
     "Policy",
     "PolicyState",
-    "Unmatched",
     "build_model",
     "load_offline",
     "method_of",

@@ -55,16 +55,11 @@ class Offline:
         return ScheduledPolicy(model.network, whole_source, "recompute")
 
 
-@dataclass(frozen=True)
-class Unmatched:
-    """Weights that one side has and the other has not."""
+def load_offline(model: Model, weights: Mapping[str, Tensor]) -> None:
+    """Copies the weights of an offline model into the model of another method, by name.
 
-    missing: tuple[str, ...]  # in the model, not in the file: they keep their values
-    unexpected: tuple[str, ...]  # in the file, not in the model
-
-
-def load_offline(model: Model, weights: Mapping[str, Tensor]) -> Unmatched:
-    """Copies the weights of an offline model into the model of another method, by name."""
+    What only the other method has keeps its values.
+    """
     own = model.state_dict()
     misshapen = [
         f"{name} is {tuple(weights[name].shape)} instead of {tuple(own[name].shape)}"
@@ -77,5 +72,9 @@ def load_offline(model: Model, weights: Mapping[str, Tensor]) -> Unmatched:
             + "; ".join(sorted(misshapen)[:3])
             + ". Name a run of the same pair and size in `start_from`."
         )
-    result = model.load_state_dict(dict(weights), strict=False)
-    return Unmatched(tuple(result.missing_keys), tuple(result.unexpected_keys))
+    if unknown := sorted(weights.keys() - own.keys()):
+        raise SimtError(
+            f"the model to start from has weights that are no use here: {', '.join(unknown[:3])} "
+            f"({len(unknown)} in all). Name an offline run in `start_from`."
+        )
+    model.load_state_dict(dict(weights), strict=False)

@@ -121,7 +121,8 @@ class SelfAttention(nn.Module):
             query_BTD, pairs_BTX = self.query_key_value(x_BTD).tensor_split([x_BTD.shape[2]], 2)
             (query,) = split_heads(cache.ask(query_BTD), 1, self.heads)
             key, value = split_heads(cache.extend(pairs_BTX), 2, self.heads)
-        is_causal = is_causal and query.shape[2] > 1  # torch takes a single row for the first
+        if query.shape[2] == 1:  # torch takes a single row for the first
+            is_causal = False
         context_BHTE = F.scaled_dot_product_attention(
             query, key, value, attn_mask=mask, is_causal=is_causal
         )

@@ -99,7 +99,7 @@ class Checker:
         for name, study in studies.items():
             self._check_study(f"studies.{name}", study)
         layers = Layers(pairs, sections["text"], sections["training"], methods)
-        check_merged(layers, studies, problems)
+        check_merged(layers, model, studies, problems)
         if problems.found or paper is None or decoding is None or scoring is None:
             return None
         return Params(

@@ -7,11 +7,16 @@ from simt.errors import SimtError
 from simt.params.layers import Layers
 from simt.params.schema import Study
 from simt.problems import Problems
-from simt.settings import METHOD_SETTINGS, TrainingSettings
+from simt.settings import METHOD_SETTINGS, ModelSettings, TrainingSettings
 from simt.system_folder import names_folder, read_manifest, read_system
 
 
-def check_merged(layers: Layers, studies: Mapping[str, Study], problems: Problems) -> None:
+def check_merged(
+    layers: Layers,
+    models: Mapping[str, ModelSettings],
+    studies: Mapping[str, Study],
+    problems: Problems,
+) -> None:
     """Note what is wrong with the settings of any run."""
     for study_name, study in studies.items():
         for pair, methods in study.runs.items():
@@ -23,7 +28,9 @@ def check_merged(layers: Layers, studies: Mapping[str, Study], problems: Problem
                 path = f"studies.{study_name}.runs.{pair}.{method}"
                 for variant in variants:
                     if variant in layers.methods[method].variants:
-                        _check_run(layers, study, problems, path, (pair, method, variant))
+                        run = (pair, method, variant)
+                        _check_run(layers, study, problems, path, run)
+                        _check_start_folder(layers, models, problems, run)
 
 
 def _check_training(layers: Layers, problems: Problems, pair: str, method: str) -> None:
@@ -61,8 +68,6 @@ def _check_start(
     pair, method, variant = run
     recipe = layers.methods[method].variants[variant]
     start = recipe.start_from
-    if start is not None and names_folder(start):
-        _check_start_folder(layers, problems, run, Path(start))
     base_method, _, base_variant = (start or "").partition("/")
     if base_method not in layers.methods:
         return
@@ -96,16 +101,29 @@ def _check_start(
 
 
 def _check_start_folder(
-    layers: Layers, problems: Problems, run: tuple[str, str, str], folder: Path
+    layers: Layers,
+    models: Mapping[str, ModelSettings],
+    problems: Problems,
+    run: tuple[str, str, str],
 ) -> None:
-    """The exported folder to start from is there and has the same kind of encoder."""
-    place = "methods.{1}.variants.{2}.start_from".format(*run)
+    """The exported folder to start from, if any, is there and has the same model."""
+    pair, method, variant = run
+    recipe = layers.methods[method].variants[variant]
+    if recipe.start_from is None or not names_folder(recipe.start_from):
+        return
+    place, folder = f"methods.{method}.variants.{variant}.start_from", Path(recipe.start_from)
     try:
         read_manifest(folder)
-        theirs = read_system(folder).run.method_settings.get("encoder")
+        base = read_system(folder).run
     except SimtError as error:
         problems.add(place, str(error))
         return
-    ours = layers.method_settings(*run).get("encoder")
+    theirs, ours = base.method_settings.get("encoder"), layers.method_settings(*run).get("encoder")
     if theirs != ours:
         problems.add(place, f"{folder} has a {theirs} encoder, this a {ours} one; make them equal")
+    model = models.get(layers.pairs[pair].sizes.get(recipe.size, ""))
+    if model is not None and base.model != model:  # one that is missing is told elsewhere
+        problems.add(
+            place, f"{folder} is of size {base.model.as_json()}, this of {model.as_json()}; "
+            "make them equal",
+        )  # fmt: skip

@@ -4,6 +4,7 @@ Each process holds the whole model and takes its part of the micro-batches of an
 ``gradients`` sums what they have found.
 """
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from simt.errors import SimtError
+from simt.gpus import gpus_here
 from simt.model.matmul import bf16_products, has_bf16_products
 from simt.settings import Precision
 from simt.usage import own_peak_memory_mb
@@ -37,6 +39,13 @@ class Devices:
         if has_gpu and local_rank >= (gpus := torch.cuda.device_count()):
             raise SimtError(
                 f"process {local_rank + 1} has no GPU: there are {gpus}; lower --devices"
+            )
+        if not has_gpu and rank == 0 and gpus_here():
+            print(
+                f"simt: this machine has GPUs, but torch {torch.__version__} does not see them: it "
+                "computes on the CPU. Install a build of torch for their driver, or set "
+                "CUDA_VISIBLE_DEVICES= if that is meant",
+                file=sys.stderr,
             )
         device = torch.device("cuda", local_rank) if has_gpu else torch.device("cpu")
         if has_gpu:

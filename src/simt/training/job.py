@@ -13,11 +13,12 @@ from simt.gpus import take_gpus, use_threads
 from simt.markers import settings_of
 from simt.outcomes import training_done
 from simt.problems import parse_argument
-from simt.products import HISTORY_FILE, RUN_FILE, SETTINGS_FILE, trained
+from simt.products import HISTORY_FILE, RUN_FILE, SETTINGS_FILE, WORK_FOLDER, trained
 from simt.record import work_folder
 from simt.settings import RunSettings
 from simt.signals import ASKS_FOR_RETRY, ignore_stops
 from simt.training.devices import Devices
+from simt.training.history import History
 from simt.training.lock import only_one
 from simt.training.loop import TrainingStopped
 from simt.training.run import train_run
@@ -42,7 +43,7 @@ class Job:
     @property
     def work(self) -> Path:
         """Where it keeps what it can resume from, and its lock."""
-        return self.to / "work"
+        return self.to / WORK_FOLDER
 
 
 def train_job(job: Job) -> str | None:
@@ -154,5 +155,5 @@ def _gpu_memory_mb(folder: Path) -> int:
     """What the first process of a finished training took of its GPU; 0 without one."""
     if (read_object(folder / RUN_FILE) or {}).get("device") != "cuda":
         return 0
-    lines = (folder / HISTORY_FILE).read_text(encoding="utf-8").splitlines()
-    return max((json.loads(line).get("peak_memory_mb", 0) for line in lines), default=0)
+    rows = History(folder / HISTORY_FILE).rows()
+    return max((row.get("peak_memory_mb", 0) for row in rows), default=0)

@@ -29,7 +29,8 @@ def run_on_devices(devices: int, command: Sequence[str]) -> int:
     """
     config = LaunchConfig(
         min_nodes=1, max_nodes=1, nproc_per_node=devices, max_restarts=0, run_id=uuid4().hex,
-        rdzv_backend="c10d", rdzv_endpoint="localhost:0",
+        # A machine need not know its own name, which torch would take for the address.
+        rdzv_backend="c10d", rdzv_endpoint="localhost:0", local_addr="localhost",
         signals_to_handle=",".join(each.name for each in StopRequest.SIGNALS),
         shutdown_timeout=SAVING_SECONDS,
         logs_specs=DefaultLogsSpecs(log_dir=os.devnull),

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from simt.errors import SimtError
 from simt.methods.losses import Loss
 from simt.model.batch import Batch
+from simt.products import HISTORY_FILE
 from simt.progress import progress_bar
 from simt.settings import TrainingSettings
 from simt.signals import StopRequest
@@ -88,7 +89,7 @@ class Training:
         self.checkpoint_seconds = checkpoint_minutes * 60
         self.checkpoints = Checkpoints(work / CHECKPOINTS, _say)
         self.snapshots = Snapshots(work / SNAPSHOTS, settings.average_snapshots)
-        self.history = History(work / "history.jsonl")
+        self.history = History(work / HISTORY_FILE)
         self.gradient_sum = GradientSum(self.model) if devices.world > 1 else None
         self.optimiser = _adam(self.model, settings)
         self.generator = torch.Generator()
@@ -275,8 +276,9 @@ class Training:
             self.model.load_state_dict(state["model"])
             self.optimiser.load_state_dict(state["optimiser"])
             self.position.resumed_after.append(self.position.update)
-            _say(f"{self.name}: going on after update {self.position.update}")
         if self.devices.is_first:
+            if state is not None:
+                _say(f"{self.name}: going on after update {self.position.update}")
             self.history.go_back_to(self.position.update)
             self.snapshots.go_back_to(self.position.update)
 

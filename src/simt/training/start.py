@@ -31,7 +31,7 @@ def start_weights(settings: RunSettings, start: Path, corpus: Path) -> Weights:
 def _check_settings(
     settings: RunSettings, start: Path, manifest: Manifest, system: SystemSettings
 ) -> None:
-    """The settings of the run name these weights, and its encoder reads as theirs does."""
+    """The settings of the run name these weights, and its model is as theirs."""
     if settings.start_from != manifest.start_from:
         raise SimtError(
             f"the settings of this run have start_from {settings.start_from!r}, but the weights "
@@ -40,6 +40,11 @@ def _check_settings(
     theirs, ours = (one.method_settings.get("encoder") for one in (system.run, settings))
     if theirs != ours:
         raise SimtError(f"{start} has a {theirs} encoder, this run a {ours} one: make them equal")
+    if system.run.model != settings.model:
+        raise SimtError(
+            f"{start} is of size {system.run.model.as_json()}, this run of "
+            f"{settings.model.as_json()}: make them equal"
+        )
 
 
 def _check_subwords(start: Path, manifest: Manifest, system: SystemSettings, corpus: Path) -> None:

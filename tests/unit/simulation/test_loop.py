@@ -17,8 +17,9 @@ from torch import Tensor
 from tqdm import tqdm
 
 from simt.corpus.ids import BOS, EOS, PAD, SPECIAL_IDS, UNK
-from simt.methods import METHODS, Decision, Knob, Model, Policy, PolicyState
+from simt.methods import METHODS, Decision, Model, Policy, PolicyState
 from simt.model.network import OutputLayer
+from simt.params import Knob
 from simt.progress import progress_bar
 from simt.settings import DecodingSettings, ModelSettings
 from simt.simulation import Translation, simulate

@@ -286,6 +286,18 @@ def test_two_processes_have_the_loss_curve_of_one(
     assert json.loads((tmp_path / "two" / "run.json").read_text())["devices"] == 2
 
 
+def test_processes_find_each_other_on_a_machine_that_does_not_know_its_name(
+    encoded: Path, tmp_path: Path
+) -> None:
+    named = ["unshare", "--uts", "sh", "-c", 'hostname node17.invalid && exec "$@"', "sh"]
+    if subprocess.run([*named, "true"], capture_output=True).returncode:
+        pytest.skip("a process may not have a host name of its own here")
+    settings = settings_of("offline", "bi", updates=4)
+    both = [*named, *command(settings, encoded, tmp_path / "run", devices=2)]
+    done = subprocess.run(both, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
 # What a client of NFS does with a file that is removed while it is open.
 SILLY_RENAME = """
 import os

@@ -1,6 +1,7 @@
 """A training starts from a folder that was handed over as it would from the run itself."""
 
 import hashlib
+import json
 import shlex
 import shutil
 from pathlib import Path
@@ -13,6 +14,7 @@ import yaml
 from simt.check import Inspection
 from simt.cli import main
 from simt.errors import SimtError
+from simt.markers import FileMark
 from simt.params import Params, load_params
 from simt.products import Patterns
 from simt.runs import Run
@@ -164,3 +166,28 @@ def test_params_say_that_a_folder_does_not_fit(
     with pytest.raises(SimtError) as caught:
         write_params(**handed)
     assert f"methods.sm2.variants.handed.start_from: {said}" in str(caught.value)
+
+
+def test_params_say_that_a_folder_is_of_another_size(project: Params) -> None:
+    claim_another_layer(FOLDER)
+    with pytest.raises(SimtError, match=r"handed.start_from: .* is of size .*make them equal"):
+        write_params(start_from=f"./{FOLDER}")
+
+
+def test_folder_of_another_size_is_refused(
+    project: Params, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Layers that only we have would stay random."""
+    claim_another_layer(FOLDER)
+    assert "decoder_layers" in refusal(project, capsys)
+
+
+def claim_another_layer(folder: Path) -> None:
+    """Let an exported folder say that its model has a layer more, with checksums to match."""
+    system, manifest = folder / "system.json", folder / "manifest.json"
+    values = json.loads(system.read_text(encoding="utf-8"))
+    values["run"]["model"]["decoder_layers"] += 1
+    system.write_text(json.dumps(values), encoding="utf-8")
+    marks = json.loads(manifest.read_text(encoding="utf-8"))
+    marks["files"]["system.json"] = FileMark.of_file(system).as_values()
+    manifest.write_text(json.dumps(marks), encoding="utf-8")
