@@ -214,7 +214,8 @@ def claims_by_scale(
     for place, scale in enumerate(scales):
         for claim in scale["claims"]:
             least = claim["results"][0]
-            number = f"{least['value']:+.2f} [{least['low']:+.2f}, {least['high']:+.2f}]"
+            what = least["what"].removeprefix(f"{scale['pair']}: ")
+            number = f"{what} {least['value']:+.2f} [{least['low']:+.2f}, {least['high']:+.2f}]"
             sentences[claim["claim"]] = claim["sentence"]
             cells.setdefault(claim["claim"], {})[place] = ScaleCell(claim["wording"], number)
     return [

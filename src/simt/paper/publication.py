@@ -111,7 +111,7 @@ def _provenance(params: Params, runs: Sequence[FinishedRun]) -> dict[str, Any]:
 def _page(
     params: Params, files: Files, drawings: Mapping[str, str], made_by: Mapping[str, Any], to: Path
 ) -> str:
-    here = Path.cwd()
+    here, study = Path.cwd(), params.chosen_study
     inside = to.relative_to(here) if to.is_relative_to(here) else to
     place = inside.name if inside.is_absolute() else inside.as_posix()  # no paths of this machine
     parts = [
@@ -121,8 +121,9 @@ def _page(
         f"![{drawings[_MAIN_PICTURE]}]({_MAIN_PICTURE})" if _MAIN_PICTURE in drawings else "",
         "## Claims of the paper",
         *_claims(files.json(files.paper / CLAIMS_FILE)),
-        "[claims.md](claims.md) has the numbers behind each verdict, and what would decide the "
-        "undecided.",
+        "[claims.md](claims.md) has the numbers behind each verdict, "
+        f"{'the verdicts by amount of training and text, ' if study.pairs.scale else ''}"
+        "and what would decide the undecided.",
         "## Figures and tables",
         "\n".join(f"- [{title}]({path})" for path, title in drawings.items()),
         "Left out are figures without a number, and what shows a sentence of the corpus, whose "

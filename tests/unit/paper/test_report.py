@@ -64,7 +64,8 @@ def test_page_of_a_study_of_scale_has_the_claims_by_scale(
         text = unescape(render_page(params))
     table = text.split('aria-label="At which scale')[1].split("</table>")[0]
     assert "<th>1,500 updates, 300 sentences</th>" in table
-    assert table.count("<td>holds in this training: +1.23 [+0.70, +1.70]</td>") == 2
+    said = "holds in this training: SM²-Bi - wait-k at AL 3 +1.23 [+0.70, +1.70]"
+    assert table.count(f"<td>{said}</td>") == 2
 
 
 def test_page_has_the_signatures_of_its_numbers(page: str) -> None:
