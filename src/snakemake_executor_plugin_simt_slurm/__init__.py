@@ -192,16 +192,18 @@ class Executor(SlurmExecutor):  # type: ignore[misc] # the plugin has no types
         if end is End.SUCCESS:
             self._report_success(info)
             return
-        if end is End.NEVER:
-            self._cancel(info)
-        self._report_failure(info, end, state)
+        how = "" if state is None else f", SLURM status is: '{state.name}'"
+        if end is End.NEVER and state is not None:
+            how = f": it would wait for ever ({state.reason}) and {self._cancelled(info)}"
+        self._report_failure(info, how)
 
-    def _cancel(self, info: SubmittedJobInfo) -> None:
+    def _cancelled(self, info: SubmittedJobInfo) -> str:
         """Takes a job back; if SLURM cannot now, the other jobs are watched all the same."""
         try:
             super().cancel_jobs([info])
-        except WorkflowError as error:
-            self.logger.warning(f"{error}\nCancel it yourself: scancel {info.external_jobid}")
+        except WorkflowError:
+            return f"could not be cancelled: `scancel {info.external_jobid}` does that later"
+        return "was cancelled"
 
     def _end_by_outputs(self, info: SubmittedJobInfo) -> End:
         """How a job ended of which SLURM knows nothing any more.
@@ -222,10 +224,7 @@ class Executor(SlurmExecutor):  # type: ignore[misc] # the plugin has no types
         if not self.workflow.executor_settings.keep_successful_logs:
             info.aux["slurm_logfile"].unlink(missing_ok=True)
 
-    def _report_failure(self, info: SubmittedJobInfo, end: End, state: JobState | None) -> None:
-        how = "" if state is None else f", SLURM status is: '{state.name}'"
-        if end is End.NEVER and state is not None:
-            how = f": it would wait for ever ({state.reason}) and is cancelled"
+    def _report_failure(self, info: SubmittedJobInfo, how: str) -> None:
         message = f"SLURM-job '{info.external_jobid}' failed{how}. "
         self.report_job_error(info, msg=message, aux_logs=[str(info.aux["slurm_logfile"])])
 

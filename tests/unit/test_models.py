@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 
+from simt import decoding
 from simt.cli import main
 from simt.params import Params, load_params
 from simt.runs import Point, Run
@@ -94,6 +95,14 @@ def test_model_of_another_method_is_refused(
     assert f"{MODEL} is of {PAIR}/multipath/uni/seed1, not of {PAIR}/waitk/k3/seed1" in said
 
 
+def test_damaged_text_is_told_before_anything_is_decoded(
+    project: Params, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (TEXT / "test.raw.jsonl").write_text("{\n", encoding="utf-8")
+    monkeypatch.setattr(decoding, "simulate", lambda *_, **__: pytest.fail("it decodes first"))
+    assert "test.raw.jsonl is damaged" in refusal(project, capsys)
+
+
 SENTENCES = '{"sentences": 1, "max_source_words": 40}'
 MAKES = {
     "decode": ("test", "instances.jsonl"),
@@ -135,7 +144,8 @@ def test_model_of_another_method_is_no_start(
     torch.save(values, MODEL)
     command = train_command(project, MULTIPATH, Path("out"))
     assert main([*command, "--start", str(WAITK.folder)]) == 1
-    assert "has weights that are no use here" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"{WAITK.folder}: the model to start from has weights that are no use here" in said
 
 
 @pytest.mark.parametrize("part", ["vocabulary", "the whole of bpe/"])

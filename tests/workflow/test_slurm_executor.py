@@ -119,7 +119,7 @@ def test_jobs_that_are_preempted_refused_or_too_long_are_made_in_the_end(
     assert len(set(workflow.starts("requeued"))) == 1  # the same one again
     said = workflow.said()
     assert "SLURM status is: 'PREEMPTED'" in said
-    assert "it would wait for ever (PartitionTimeLimit) and is cancelled" in said
+    assert "it would wait for ever (PartitionTimeLimit) and was cancelled" in said
 
 
 def test_job_ends_although_its_node_and_the_controller_went_away(
@@ -172,7 +172,7 @@ def test_job_that_cannot_be_cancelled_now_does_not_end_the_study(
     scancel.write_text("#!/bin/sh\necho Socket timed out on send/recv operation >&2\nexit 1\n")
     scancel.chmod(0o755)
     workflow = Workflow(tmp_path, two_nodes, "toolong", "elsewhere")
-    two_nodes.wait_until(lambda: "Cancel it yourself: scancel" in workflow.said(), 120)
+    two_nodes.wait_until(lambda: "and could not be cancelled: `scancel " in workflow.said(), 120)
     scancel.unlink()
     workflow.let_end("toolong", "elsewhere")
     assert workflow.end() == 0, workflow.said()

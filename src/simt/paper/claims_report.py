@@ -161,11 +161,13 @@ def as_markdown(report: ClaimsReport) -> str:
 
 def result_text(result: Result) -> str:
     """What was expected, what was found within which interval, and what follows."""
-    text = (
-        f"expected {result.expected}, found {result.value:+.2f} "
-        f"[{result.low:+.2f}, {result.high:+.2f}]: {result.why}"
-    )
+    found = _with_interval(result.value, result.low, result.high)
+    text = f"expected {result.expected}, found {found}: {result.why}"
     return text if result.paper is None else f"{text} (paper: {result.paper:+.2f})"
+
+
+def _with_interval(value: float, low: float, high: float) -> str:
+    return f"{value:+.2f} [{low:+.2f}, {high:+.2f}]"
 
 
 def wording(outcome: Outcome, seeds: int) -> str:
@@ -202,7 +204,8 @@ class ScaleCell(NamedTuple):
 
 def scale_name(scale: Mapping[str, Any]) -> str:
     """How much one of the ``scales`` trains, on how much text."""
-    return f"{count(scale['updates'], 'update')}, {count(scale['sentences'], 'sentence')}"
+    text = count(scale["sentences"], "training sentence")
+    return f"{count(scale['updates'], 'update')}, {text}"
 
 
 def claims_by_scale(
@@ -215,7 +218,7 @@ def claims_by_scale(
         for claim in scale["claims"]:
             least = claim["results"][0]
             what = least["what"].removeprefix(f"{scale['pair']}: ")
-            number = f"{what} {least['value']:+.2f} [{least['low']:+.2f}, {least['high']:+.2f}]"
+            number = f"{what} {_with_interval(least['value'], least['low'], least['high'])}"
             sentences[claim["claim"]] = claim["sentence"]
             cells.setdefault(claim["claim"], {})[place] = ScaleCell(claim["wording"], number)
     return [

@@ -139,7 +139,11 @@ def _build(settings: RunSettings, method: Method, corpus: Path, start: Path | No
     generator = torch.Generator().manual_seed(settings.seed)
     model = build_model(method, settings.model, vocabularies, settings.training.dropout, generator)
     if start is not None:
-        load_offline(model, start_weights(settings, start, corpus))
+        weights = start_weights(settings, start, corpus)
+        try:
+            load_offline(model, weights)
+        except SimtError as error:
+            raise SimtError(f"{start}: {error}") from None
     return model
 
 

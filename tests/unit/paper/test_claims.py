@@ -431,7 +431,7 @@ def test_a_study_of_scale_has_verdicts_on_each_amount_of_training(params: Params
         ("not enough data", f"{what} +60.72 [+60.72, +60.72]"),  # some were not decoded
     ]]  # fmt: skip
     for text in (as_text(report), as_markdown(report)):
-        assert "1,500 updates, 28,979 sentences" in text
+        assert "1,500 updates, 28,979 training sentences" in text
         assert f"does not hold in this training: {what} -60.72 [-60.72, -60.72]" in text
 
 

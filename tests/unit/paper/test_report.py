@@ -63,7 +63,7 @@ def test_page_of_a_study_of_scale_has_the_claims_by_scale(
     with chdir(tmp_path / "copy"):
         text = unescape(render_page(params))
     table = text.split('aria-label="At which scale')[1].split("</table>")[0]
-    assert "<th>1,500 updates, 300 sentences</th>" in table
+    assert "<th>1,500 updates, 300 training sentences</th>" in table
     said = "<b>holds in this training</b><br>SM²-Bi - wait-k at AL 3 +1.23 [+0.70, +1.70]"
     assert table.count(f"<td>{said}</td>") == 2
 
